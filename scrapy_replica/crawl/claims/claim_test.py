@@ -124,7 +124,7 @@ def stratum_of(url: str, representative: str | None = None) -> str:
     """
     base, names = url.partition("?")[0], _names(url)
     lacks = "&".join(sorted(names - _names(representative))) if representative is not None else ""
-    place = f"{'/'.join(base.split('/')[3:-1])}?{'&'.join(sorted(names))}"
+    place = f"{'/'.join(base.removesuffix('/').split('/')[3:-1])}?{'&'.join(sorted(names))}"
     return f"{place}#{lacks}" if lacks else place
 
 

@@ -18,14 +18,14 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import MAX_LOOKED_AT, CrawlDB, Suppressed
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
-from scrapy_replica.decision import Reason
+from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
 
 AT_THE_END = 3
 """URLs of each claim that are fetched at the end, spread from the first suppressed to the last: what was right at first
 and wrong for the last third is found out."""
-CROWDED = 10
-"""URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a tenth of
+CROWDED = 5
+"""URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a fifth of
 what is saved there. With this and the bound on what is wrong five of sixty random families of hosts lost pages, and
 eleven with neither."""
 DOUBTED = 8
@@ -112,24 +112,27 @@ class LateSamples:
         """
         if not self._samples.are_drawn:
             return False
-        if claim in self._sampled or (self._samples.test_of(claim).n_samples and not self._has_more(claim)):
-            test, n_agreed = self._samples.test_of(claim), self._samples.agreed_before(claim, n_agreed)
-            is_worth_more = self._store.suppressed.count(claim, test.n_samples + 1) > test.n_samples
-            if not is_worth_more or test.likelihood_ratio(n_agreed) < DOUBT:
-                return False
-        is_asked = self._draw_some(claim, reason, AT_THE_END)
-        if claim not in self._sampled:
-            self._sampled.add(claim)
-            is_asked |= self._enter(self._untried(claim), reason)
-        return is_asked
+        is_first = claim not in self._sampled
+        if is_first and self._samples.test_of(claim).n_samples and not self._has_more(claim):
+            return False  # an earlier run was through with it
+        self._sampled.add(claim)
+        is_asked = (is_first or self._is_doubted(claim, n_agreed)) and self._draw_some(claim, reason, AT_THE_END)
+        return self._enter(self._untried(claim), reason) or is_asked
+
+    def _is_doubted(self, claim: Claim, n_agreed: int) -> bool:
+        """Tell whether the samples of *claim* leave a doubt, and are fewer than what it suppressed."""
+        test, n_agreed = self._samples.test_of(claim), self._samples.agreed_before(claim, n_agreed)
+        is_worth_more = self._store.suppressed.count(claim, test.n_samples + 1) > test.n_samples
+        return is_worth_more and test.likelihood_ratio(n_agreed) >= DOUBT
 
     def _untried(self, claim: Claim) -> list[Suppressed]:
-        """Return one of what *claim* suppressed in each directory of many, of which none was a sample."""
+        """Return one of what *claim* suppressed in each directory of many, of which no sample told anything."""
         parts: defaultdict[str, list[Suppressed]] = defaultdict(list)
         for row in self._store.suppressed.some_of(claim, MAX_LOOKED_AT, is_alone=claim.kind is Kind.LINKS):
             parts[stratum_of(self._store.urls.url_of(row.id))].append(row)
-        strata = self._samples.test_of(claim).strata
-        return [rows[len(rows) // 2] for part, rows in parts.items() if len(rows) >= CROWDED and part not in strata]
+        samples = self._store.samples.of_claim(claim)
+        told = {one.stratum.partition("#")[0] for one in samples if one.outcome in {Outcome.SAME, Outcome.OTHER}}
+        return [rows[len(rows) // 2] for part, rows in parts.items() if len(rows) >= CROWDED and part not in told]
 
     def _look_further(self) -> None:
         """Make other pages of samples that said the same and alone led to contents: by now others would have, too."""
