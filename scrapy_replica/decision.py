@@ -80,7 +80,7 @@ class Outcome(str, Enum):
     UNKNOWN = "unknown"
     """Too little text to tell."""
     FAILED = "failed"
-    """It brought no page."""
+    """It brought no page, or the one that it is held against was not read."""
 
 
 @dataclass(frozen=True, slots=True)
