@@ -151,14 +151,17 @@ class TestCrawl:
         assert len(Collection(tmp_path / "of job")) == 10
         assert (tmp_path / "of job").read_bytes() == (tmp_path / "of warc").read_bytes()
 
-    async def test_a_file_of_one_job_and_of_another_are_one_of_both(self, tmp_path):
+    async def test_a_file_of_one_job_and_of_another_are_one_of_both(self, tmp_path, capsys):
         for name in ("1", "2"):
             web = {A: page(seed="top"), f"{A}{name}": page(seed=name)}
             await crawl(TopicSpider, web, {**REPLICA, "JOBDIR": str(tmp_path / name)}, seeds=f"{A} {A}{name}")
         first, both = str(tmp_path / "first"), str(tmp_path / "both")
         assert run("mine", str(tmp_path / "1"), "--index", first) == 0
-        assert run("mine", first, str(tmp_path / "2"), "--index", both) == 0
-        assert len(Collection(tmp_path / "both")) == 3
+        capsys.readouterr()
+        assert run("mine", first, str(tmp_path / "2"), "--index", both, "--json") == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["figures"]["pages"] == len(Collection(tmp_path / "both")) == 3
+        assert told["inputs"]["index"] == both
 
 
 def run(*arguments):
@@ -188,9 +191,8 @@ def test_inputs_that_are_none_are_refused_in_a_line(tmp_path, capsys):
 
 
 def test_options_of_mining_are_refused(tmp_path, capsys):
-    for option in (["--json"], ["--engine", "local[2]"]):
-        assert run("mine", str(tmp_path), "--index", str(tmp_path / "out"), *option) == 2
-        assert "go with --out" in capsys.readouterr().err
+    assert run("mine", str(tmp_path), "--index", str(tmp_path / "out"), "--engine", "local[2]") == 2
+    assert "goes with --out" in capsys.readouterr().err
 
 
 def test_an_index_of_other_texts_is_not_taken_into_one(tmp_path, capsys):

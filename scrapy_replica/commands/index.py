@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.config import Config
 from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.pages.collection import Collection, row_of, write_collection
-from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,9 +32,7 @@ def write_index(names: list[str], out: Path, settings: Settings) -> int:
     inputs = [one for name in names for one in _inputs(name)]
     with replacing(out) as file:
         batches = (batch for one in inputs for batch in _batches(one, noise, settings))
-        n_pages = write_collection(batches, noise, file, out.resolve().parent)
-    sys.stdout.write(f"{out}: {counted(n_pages, 'page')}\n")
-    return n_pages
+        return write_collection(batches, noise, file, out.resolve().parent)
 
 
 def _inputs(name: str) -> list[str]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.commands.command import Command, as_object, needing
+from scrapy_replica.commands.command import Command, as_object, needing, print_figures
 from scrapy_replica.commands.figures import as_text
 from scrapy_replica.commands.index import write_index
 from scrapy_replica.commands.job import is_shared, name_of, reading
@@ -57,9 +57,11 @@ class MineCommand(Command):
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
         if opts.index is not None:
-            if opts.json or opts.engine != "duckdb":
-                raise ValueError("--engine and --json go with --out")
-            return int(not write_index(opts.inputs, Path(opts.index), settings))
+            if opts.engine != "duckdb":
+                raise ValueError("--engine goes with --out")
+            n_pages = write_index(opts.inputs, Path(opts.index), settings)
+            print_figures({"pages": n_pages}, {"inputs": opts.inputs, "index": opts.index}, as_json=opts.json)
+            return int(not n_pages)
         config, out = Config.from_settings(settings), Path(opts.out)
         if (out / "mine.json").is_file():
             raise ValueError(f"{out} holds what a run has found: name another folder with --out, or delete it")
