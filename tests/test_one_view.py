@@ -55,7 +55,7 @@ def of_report(job, tmp_path):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("most", [0, 110])
+@pytest.mark.parametrize("most", [0, 60])
 async def test_no_number_differs(most, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="scrapy_replica")
     job = str(tmp_path / "job")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.claims.claim_test import stratum_of
 from scrapy_replica.crawldb.contract import OUTSIDE, CrawlDB, UrlRow
 from scrapy_replica.crawldb.orders import EXCLUDE
 from scrapy_replica.decision import Action, Decision, Reason
@@ -35,6 +35,8 @@ LEFT_OUT_OF = "left out of "
 MOST_LEFT_OUT, MAX_HELD = 20, 1_000_000
 """URLs of a host that are kept of those left out, the last ones and each from another corner of it; characters of such
 URLs that are held in memory, those of the hosts met last."""
+
+_DIGITS = re.compile(r"\d+")
 
 OUT_OF_SCOPE, HOST_PAGES = Claim(Kind.SCOPE), Claim(Kind.FULL)
 """Claims about what was dropped when its turn came; a changed scope brings it back, to be decided about anew."""
@@ -136,11 +138,11 @@ class CrawlScope:
 
     def note(self, url: str) -> None:
         """Take note that *url* lies outside on a host of which other pages are inside."""
-        host, stratum = host_of(url), stratum_of(url)
+        host, corner = host_of(url), _corner_of(url)
         urls = self._left_out_of.of(host)
-        if urls.pop(stratum, None) != url:
+        if urls.pop(corner, None) != url:
             self._news.add(host)
-        urls[stratum] = url
+        urls[corner] = url
         if len(urls) > MOST_LEFT_OUT:
             del urls[next(iter(urls))]
 
@@ -163,7 +165,7 @@ class CrawlScope:
         return list(self._left_out_of.of(host).values())
 
     def _read_left_out(self, host: str) -> dict[str, str]:
-        return {stratum_of(url): url for url in json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]")}
+        return {_corner_of(url): url for url in json.loads(self._store.meta(f"{LEFT_OUT_OF}{host}") or "[]")}
 
     def about(self, taken: UrlRow) -> Decision | None:
         """Return the decision about a URL whose turn has come and that does not belong to the crawl any more.
@@ -278,6 +280,13 @@ def kept_scope(job: SqliteReader) -> Scope | None:
     for host in job.seed_hosts():
         scope.open_to(host)
     return scope
+
+
+def _corner_of(url: str) -> str:
+    """Return where on its host *url* lies: two components of its path, digits folded, and its arguments."""
+    base, _, query = url.partition("?")
+    names = sorted({argument.partition("=")[0] for argument in query.split("&")})
+    return f"{_DIGITS.sub('0', '/'.join(base.split('/', 5)[3:5]))}?{'&'.join(names)}"
 
 
 def as_told(config: Config) -> bytes:
