@@ -360,11 +360,6 @@ class CrawlDBContract:
         assert db.urls.rescore({key_of("a/1"): 9.0}) == 1
         assert taken(db) == ["b/1", "a/1"]
 
-    def test_what_is_urgent_waits_behind_nothing(self, db):
-        db.urls.discover([url("a/1", 0.9), url("a/2", is_demoted=True)])
-        assert db.urls.rescore({key_of("a/2"): URGENT}) == 1
-        assert taken(db) == ["a/2", "a/1"]
-
     def test_set_scores_moves_what_still_waits(self, db):
         ids = enter(db, "a/1", "a/2", "b/1")
         db.urls.take()

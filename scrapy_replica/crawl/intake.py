@@ -12,7 +12,7 @@ from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, NewUrl, Permission, UrlRow
+from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Permission, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
 
 MAX_REWRITES = 5
@@ -217,8 +217,7 @@ class Intake:
         if self._payloads.is_lost(taken.payload):
             return True  # which fails
         decision = self._decide(taken)
-        is_before_others = taken.is_demoted or taken.priority > 0 or taken.score == URGENT
-        if decision.reason is None or (decision.action is Action.DEMOTE and is_before_others):
+        if decision.reason is None or (decision.action is Action.DEMOTE and (taken.is_demoted or taken.priority > 0)):
             return True
         # A budget is one of new pages, and this one was fetched before.
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):

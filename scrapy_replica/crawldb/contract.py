@@ -242,7 +242,7 @@ class UrlStore(Protocol):
     def rescore(self, scores: Mapping[int, float]) -> int:
         """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.
 
-        A URL that is :data:`URGENT` stays so, and is not demoted.
+        A URL that is :data:`URGENT` stays so.
         """
 
     def set_scores(self, scores: Sequence[tuple[UrlRow, float]]) -> None:

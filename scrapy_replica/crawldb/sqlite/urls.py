@@ -338,8 +338,7 @@ class UrlTable:
         waiting = {row[1]: row for row in rows if row[3] == WAITING and row[4] < URGENT}
         moved = [(scores[row[0]], row[1]) for row in waiting.values() if row[4] != scores[row[0]]]
         if moved:
-            sql = "UPDATE urls SET score = ?1, is_demoted = is_demoted AND ?1 < ?3 WHERE id = ?2"
-            self._connection.write_many(sql, [(*one, URGENT) for one in moved])
+            self._connection.write_many("UPDATE urls SET score = ? WHERE id = ?", moved)
         for host in {row[2] for row in waiting.values()}:
             self._refresh(host)
         return len(waiting)
