@@ -117,7 +117,8 @@ class LateSamples:
             return False  # an earlier run was through with it
         self._sampled.add(claim)
         is_asked = (is_first or self._is_doubted(claim, n_agreed)) and self._draw_some(claim, reason, AT_THE_END)
-        return self._enter(self._untried(claim), reason) or is_asked
+        untried = self._untried(claim) if claim.kind is Kind.MIRROR else []
+        return self._enter(untried, reason) or is_asked
 
     def _is_doubted(self, claim: Claim, n_agreed: int) -> bool:
         """Tell whether the samples of *claim* leave a doubt, and are fewer than what it suppressed."""
@@ -128,7 +129,7 @@ class LateSamples:
     def _untried(self, claim: Claim) -> list[Suppressed]:
         """Return one of what *claim* suppressed in each directory of many, of which no sample told anything."""
         parts: defaultdict[str, list[Suppressed]] = defaultdict(list)
-        for row in self._store.suppressed.some_of(claim, MAX_LOOKED_AT, is_alone=claim.kind is Kind.LINKS):
+        for row in self._store.suppressed.some_of(claim, MAX_LOOKED_AT):
             parts[stratum_of(self._store.urls.url_of(row.id))].append(row)
         samples = self._store.samples.of_claim(claim)
         told = {one.stratum.partition("#")[0] for one in samples if one.outcome in {Outcome.SAME, Outcome.OTHER}}
