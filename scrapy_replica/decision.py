@@ -80,7 +80,9 @@ class Outcome(str, Enum):
     UNKNOWN = "unknown"
     """Too little text to tell."""
     FAILED = "failed"
-    """It brought no page, or the one that it is held against was not read."""
+    """It, or the page that it is held against, was asked for in vain."""
+    UNREAD = "unread"
+    """The page that it is held against was not read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,18 @@ class TestSamples:
         assert crawl.samples.test_of(VERDICT.claim).strata == {f"{part}?" for part in range(10)}
         assert len(db.samples.of_claim(VERDICT.claim)) < 40
 
+    def test_a_part_of_which_nothing_can_be_told_is_not_fetched_whole(self, db):
+        root, *_ = enter(db, f"http://{CANONICAL}/", *(f"http://{CANONICAL}/part/{n}.html" for n in range(100)))
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, [f"http://{MIRROR}/part/{n}.html" for n in range(100)])
+        for _ in range(20):
+            for sample in db.samples.of_claim(VERDICT.claim):
+                crawl.samples.settle(sample.id, Outcome.UNREAD)
+            crawl.late_samples.draw()
+        assert len(db.samples.of_claim(VERDICT.claim)) < 60
+        assert db.verdicts.holding()
+
     def test_pages_of_the_canonical_host_that_its_copy_brought_before_are_tested_by_themselves(self, db):
         """A copy without links: all of its pages are on the canonical host, which leads further from each."""
         crawl, (url_id,) = crawl_on(db), enter(db, f"http://{MIRROR}/1.html")

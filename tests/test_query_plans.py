@@ -259,6 +259,7 @@ def use_urls(urls, suppressed):
     suppressed.claims_for(5)
     suppressed.enter([Suppressed(ids[5], Claim.read("mirror a of b"), 5)])
     suppressed.some_of(Claim.read("mirror a of b"), 3)
+    suppressed.last_of(Claim.read("mirror a of b"))
     suppressed.count(Claim.read("mirror a of b"), 5)
     assert suppressed.newest_of(Claim.read("mirror a of b")) == ids[5]
     suppressed.some_of(Claim.read("mirror a of b"), 3, is_alone=True)

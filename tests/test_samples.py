@@ -179,6 +179,7 @@ class TestEnds:
     def test_what_is_mostly_asked_in_vain(self, db, caplog):
         caplog.set_level("INFO")
         assert self.settle(make(db), [Outcome.SAME] * 10 + [Outcome.FAILED] * 20) == []
+        assert self.settle(make(SqliteCrawlDB(None)), [Outcome.UNREAD] * 20) == []
         assert self.settle(make(SqliteCrawlDB(None)), [Outcome.FAILED] * 5) == [CLAIM]
         assert caplog.messages[-1].endswith("(of 5 samples of it nothing can be told, of 0 it can)")
 

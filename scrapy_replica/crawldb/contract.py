@@ -147,10 +147,6 @@ class Known(NamedTuple):
     """Id of the page that it was found on."""
 
 
-MAX_LOOKED_AT = 1_000
-"""URLs that one claim suppressed last among which some are chosen."""
-
-
 class Suppressed(NamedTuple):
     """A URL that a claim suppressed."""
 

@@ -55,6 +55,7 @@ OUTCOMES = {
     Outcome.OTHER: "wrongly so: it is a page of its own",
     Outcome.UNKNOWN: "it has too little text to tell whether that was right",
     Outcome.FAILED: "it brought no page",
+    Outcome.UNREAD: "the page that it is held against was not read",
 }
 """What fetching a sample showed."""
 

@@ -128,6 +128,11 @@ def stratum_of(url: str, representative: str | None = None) -> str:
     return f"{place}#{lacks}" if lacks else place
 
 
+def place_of(stratum: str) -> str:
+    """Return the directory and the arguments of URLs of *stratum*."""
+    return stratum.partition("#")[0]
+
+
 def lacking(stratum: str) -> str:
     """Return the arguments of URLs of *stratum* that their representatives lack, ``&`` between them."""
     return stratum.partition("#")[2]

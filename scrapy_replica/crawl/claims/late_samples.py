@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
 from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
-from scrapy_replica.crawl.claims.claim_test import stratum_of
+from scrapy_replica.crawl.claims.claim_test import place_of, stratum_of
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
@@ -16,7 +16,7 @@ from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
-from scrapy_replica.crawldb.contract import MAX_LOOKED_AT, CrawlDB, Suppressed
+from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
@@ -127,13 +127,21 @@ class LateSamples:
         return is_worth_more and test.likelihood_ratio(n_agreed) >= DOUBT
 
     def _untried(self, claim: Claim) -> list[Suppressed]:
-        """Return one of what *claim* suppressed in each directory of many, of which no sample told anything."""
-        parts: defaultdict[str, list[Suppressed]] = defaultdict(list)
-        for row in self._store.suppressed.some_of(claim, MAX_LOOKED_AT):
-            parts[stratum_of(self._store.urls.url_of(row.id))].append(row)
+        """Return one of what *claim* suppressed in each directory of many, of which no sample told anything.
+
+        Where a few in a row told nothing the others will not, either.
+        """
+        suppressed: defaultdict[str, list[Suppressed]] = defaultdict(list)
+        for row, url in self._store.suppressed.last_of(claim):
+            suppressed[stratum_of(url)].append(row)
         samples = self._store.samples.of_claim(claim)
-        told = {one.stratum.partition("#")[0] for one in samples if one.outcome in {Outcome.SAME, Outcome.OTHER}}
-        return [rows[len(rows) // 2] for part, rows in parts.items() if len(rows) >= CROWDED and part not in told]
+        n_samples = Counter(place_of(one.stratum) for one in samples)
+        told = {place_of(one.stratum) for one in samples if one.outcome in {Outcome.SAME, Outcome.OTHER}}
+        return [
+            rows[len(rows) // 2]
+            for place, rows in suppressed.items()
+            if len(rows) >= CROWDED and place not in told and n_samples[place] < AT_THE_END
+        ]
 
     def _look_further(self) -> None:
         """Make other pages of samples that said the same and alone led to contents: by now others would have, too."""

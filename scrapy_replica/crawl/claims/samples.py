@@ -167,8 +167,8 @@ class Samples:
         )
 
     def _stratum(self, url: str, representative: int | None) -> str:
-        known = self._store.urls.find([representative]) if representative is not None else {}
-        return stratum_of(url, *(self._store.urls.url_of(one.id) for one in known.values()))
+        known = self._store.urls.find([representative]).get(representative) if representative is not None else None
+        return stratum_of(url, None if known is None else self._store.urls.url_of(known.id))
 
     def _enter(self, samples: list[Sample]) -> None:
         tests = [self.test_of(sample.claim) for sample in samples]  # before the rows are there

@@ -137,7 +137,7 @@ class Settling:
         for sample in self._open(url_id):
             known = self._store.urls.find([sample.representative]) if sample.representative is not None else {}
             if any(self._store.pages.is_unread(one.id) for one in known.values()):
-                self._settled(sample, Outcome.FAILED)
+                self._settled(sample, Outcome.UNREAD)  # which refutes nothing
 
     def _open(self, url_id: int) -> list[Sample]:
         """Return the open samples that the URL of that id is, one for each representative."""

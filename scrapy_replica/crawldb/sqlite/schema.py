@@ -173,7 +173,7 @@ CREATE TABLE samples (                -- URLs that a claim would suppress and th
     representative INTEGER,           -- urls.key of the URL that it is held against
     stratum TEXT NOT NULL,            -- part of the site that it lies in
     weight REAL NOT NULL,             -- URLs that it stands for: one over the probability that it was drawn with
-    outcome TEXT,                     -- same, other, unknown or failed; NULL: not known yet
+    outcome TEXT,                     -- same, other, unknown, failed or unread; NULL: not known yet
     PRIMARY KEY (url, claim, pass)
 ) WITHOUT ROWID;
 CREATE INDEX samples_of ON samples (claim, pass);

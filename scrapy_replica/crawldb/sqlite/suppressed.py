@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
-from scrapy_replica.crawldb.contract import MAX_LOOKED_AT, Suppressed
+from scrapy_replica.crawldb.contract import Suppressed
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
+MAX_LOOKED_AT = 1_000
+"""URLs that one claim suppressed last among which some are chosen."""
 LAST = "\U0010ffff"
 """After whatever a name goes on with."""
 
@@ -63,14 +65,21 @@ class SuppressedTable:
 
         :param is_alone: of those that no other claim suppressed as well.
         """
+        found = [one for one, _ in self.last_of(claim, is_alone=is_alone)]
+        return found[:: max(1, -(-len(found) // most))]
+
+    def last_of(self, claim: Claim, *, is_alone: bool = False) -> list[tuple[Suppressed, str]]:
+        """Return what *claim* suppressed last and is dropped, at most :data:`MAX_LOOKED_AT`, with the URL of each.
+
+        :param is_alone: of what no other claim suppressed as well.
+        """
         others = "SELECT 1 FROM suppressed AS other WHERE other.url = urls.id AND other.claim != suppressed.claim"
         sql = (
-            "SELECT suppressed.url, representative FROM suppressed JOIN urls ON urls.id = suppressed.url"
+            "SELECT suppressed.url, representative, urls.url FROM suppressed JOIN urls ON urls.id = suppressed.url"
             f" WHERE claim = ? AND state = {DROPPED} {f'AND NOT EXISTS ({others})' if is_alone else ''}"
             f" ORDER BY suppressed.url DESC LIMIT {MAX_LOOKED_AT}"
         )
-        found = [Suppressed(url_id, claim, key) for url_id, key in self._read(sql, (str(claim),))]
-        return found[:: max(1, -(-len(found) // most))]
+        return [(Suppressed(url_id, claim, key), url) for url_id, key, url in self._read(sql, (str(claim),))]
 
     def count(self, claim: Claim, most: int) -> int:
         """Return how many URLs *claim* suppressed, at most *most*."""
