@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import State
+from scrapy_replica.crawldb.status import UNTESTED
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.urls.scope import Outside
-from scrapy_replica.words.headline import headline
+from scrapy_replica.words.headline import headline, tests_in_words
 from scrapy_replica.words.phrases import REASONS, STANDINGS, coverage
 from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import COLUMNS, counted, lasting, percent, score, table, wrapped
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.crawldb.orders import Order
     from scrapy_replica.crawldb.reader import Process, RuleView, VerdictView
-    from scrapy_replica.crawldb.status import HostStatus, Status, Tested, Traffic
+    from scrapy_replica.crawldb.status import HostStatus, Status, Traffic
 
 MOST_RESTING = 5
 """Hosts that rest which are named."""
@@ -171,34 +172,29 @@ def _decisions(status: Status) -> str:
             REASONS[reason],
             status.decisions.get((reason, Action.DEMOTE), 0),
             status.dropped.get(reason, 0),
-            status.tested[reason].samples if reason in status.tested else 0,
-            _rate(status.tested.get(reason)),
+            tested.samples,
+            tested.false_drops,
         )
         for reason in Reason
+        for tested in [status.tested.get(reason, UNTESTED)]
     ]
     rows = [row for row in rows if any(row[1:4])]
-    header = ("why", "later", "not fetched", "tested", "wrongly (95 %)")
+    header = ("why", "later", "not fetched", "tested", "wrong")
     return table(header, rows) if rows else "nothing was decided against a URL\n"
-
-
-def _rate(tested: Tested | None) -> str:
-    rate = tested.rate if tested is not None else None
-    return f"{percent(rate[0])} ({100 * rate[1]:.0f} to {100 * rate[2]:.0f})" if rate else ""
 
 
 def _lost(status: Status) -> str:
     """Return what was saved in all, and what the samples of each reason say was lost with it."""
     if not status.saved:
         return ""
-    told, lost = f"Saved: at least {counted(status.n_saved, 'request')}.", status.lost
+    told, lost = f"Saved: at least {counted(status.n_saved, 'request')}", status.lost
     if lost is None:
-        told += " No sample tells whether rightly."
+        told += ". No sample tells whether rightly."
     else:
-        told += f" No sample tells of {lost.untested:,} of them." if lost.untested else ""
-        told += (
-            f" By their samples about {lost.about:,.0f} of {'the others' if lost.untested else 'them'} are pages that "
-            f"were lost, {lost.most:,.0f} at most."
-        )
+        told += f"; {tests_in_words(status.facts)}."
+        if status.facts.wrong:
+            told += f" So about {counted(round(lost.about), 'page')} of what was saved are lost."
+        told += f" No sample tells of {lost.untested:,}." if lost.untested else ""
     return wrapped(told) + "\n"
 
 

@@ -13,7 +13,7 @@ from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
-from scrapy_replica.words.headline import headline
+from scrapy_replica.words.headline import headline, tests_in_words
 from scrapy_replica.words.phrases import DOUBTS, evidence_of, place_of, site_names
 from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import counted, lasting, percent, score, scores
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.orders import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
-    from scrapy_replica.crawldb.status import HostStatus, Lost, Status
+    from scrapy_replica.crawldb.status import HostStatus, Status
     from scrapy_replica.records import PagePair, UncertainPair
 
 MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_ACTS = 30, 50, 200, 100, 50
@@ -49,7 +49,7 @@ def figures(job: SqliteReader, status: Status, *, is_running: bool) -> dict[str,
         ("new", f"{total.novel:,}", _share_of(total.novel, total.pages)),
         ("duplicates", f"{total.duplicates:,}", _share_of(total.duplicates, total.pages)),
         ("on topic", f"{total.relevant:,}", _share_of(total.relevant, total.pages)) if status.has_topic else None,
-        ("fetches saved", f"{saved:,}", _lost(status.lost) if saved else ""),
+        ("fetches saved", f"{saved:,}", _tests(status) if saved else ""),
         ("waiting", f"{urls.get(State.WAITING, 0):,}", f"{status.demoted:,} behind the others"),
         ("a second", f"{status.per_second:.1f}", f"{lasting(left)} left" if left else "") if is_running else None,
         ("errors", f"{total.errors:,}", _share_of(total.errors, total.fetches)),
@@ -66,11 +66,8 @@ def _share_of(part: int, whole: int) -> str:
     return percent(part / whole) if whole else ""
 
 
-def _lost(lost: Lost | None) -> str:
-    if lost is None:
-        return "not tested yet"
-    untested = f", {lost.untested:,} not tested" if lost.untested else ""
-    return f"about {lost.about:,.0f} wrongly, {lost.most:,.0f} at most{untested}"
+def _tests(status: Status) -> str:
+    return tests_in_words(status.facts) if status.facts.tests else "not tested yet"
 
 
 def _paused(job: SqliteReader) -> set[str]:

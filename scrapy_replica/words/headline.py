@@ -90,7 +90,12 @@ def _claims(facts: Facts) -> Iterator[str]:
         if told := " and ".join(counted(n, what) for n, what in claims if n):
             yield f"{told} {how}"
     if facts.tests:
-        yield f"{counted(facts.tests, 'test')}, {f'{facts.wrong:,} wrong' if facts.wrong else 'none wrong'}"
+        yield tests_in_words(facts)
+
+
+def tests_in_words(facts: Facts) -> str:
+    """Return how many tests of what is saved were made, and how many of them were wrong."""
+    return f"{counted(facts.tests, 'test')}, {f'{facts.wrong:,} wrong' if facts.wrong else 'none wrong'}"
 
 
 def summary(facts: Facts, mode: Mode) -> str:
