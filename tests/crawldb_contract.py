@@ -457,6 +457,17 @@ class CrawlDBContract:
         assert db.urls.waiting == 1
         assert taken(db) == ["a/1"]
 
+    def test_what_is_forgotten_may_be_found_anew(self, db):
+        first, second, _ = enter(db, "a/1", "a/2", "b/1")
+        assert db.urls.take().id == first
+        for url_id in (first, second):
+            db.urls.forget(url_id)
+        assert db.urls.find([key_of("a/1")])[key_of("a/1")].state is State.LEASED
+        assert not db.urls.find([key_of("a/2")])
+        assert db.urls.waiting == 1
+        assert db.urls.discover([url("a/2")])[0][1] is Found.NEW
+        assert taken(db) == ["b/1", "a/2"]
+
     def test_forget_waiting_deletes_by_the_beginning_of_the_payload(self, db):
         db.urls.discover(
             [url("a/1", payload=b"live1"), url("a/2"), url("b/1", payload=b"alive"), url("b/2", payload=b"live2")]
@@ -478,7 +489,7 @@ class CrawlDBContract:
         assert db.suppressed.claims_for(77) == [Claim(Kind.LINKS, "a", "b")]
         slices = [db.suppressed.restore(Work(None, 77), 2), db.suppressed.restore(Work(None, 77), 2)]
         assert [len(one) for one in slices] == [2, 1]
-        assert sorted(slices[0] + slices[1]) == [(ids[n], f"http://a/{n + 1}") for n in range(3)]
+        assert sorted(slices[0] + slices[1]) == [(ids[n], f"http://a/{n + 1}", 77) for n in range(3)]
         assert db.suppressed.restore(Work(None, 77), 2) == []
         assert db.suppressed.claims_for(77) == []
         assert db.urls.waiting == 4
@@ -497,11 +508,11 @@ class CrawlDBContract:
             ]
         )
         assert list(map(str, db.suppressed.claims_for(5))) == ["rule 1", "rule 2"]
-        assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == [(ids[0], "http://a/1")]
+        assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == [(ids[0], "http://a/1", 5)]
         assert db.suppressed.restore(Work(Claim.read("rule 1")), 9) == []
         row = db.urls.take()
         assert (row.id, row.score, row.payload, row.permission) == (ids[0], 0.5, b"x", Permission.MOVE)
-        assert db.suppressed.restore(Work(Claim.read("rule 2")), 9) == [(ids[1], "http://a/2")]
+        assert db.suppressed.restore(Work(Claim.read("rule 2")), 9) == [(ids[1], "http://a/2", None)]
 
     def test_what_is_saved_again_meanwhile_stays_so(self, db):
         ids = enter(db, "a/1", "a/2", "a/3")
@@ -509,16 +520,17 @@ class CrawlDBContract:
             db.urls.drop(url_id)
         db.suppressed.enter([Suppressed(url_id, Claim.read("mirror a of b"), None) for url_id in ids])
         first = db.suppressed.restore(Work(Claim.read("mirror a of b")), 2)
-        assert first == [(ids[0], "http://a/1"), (ids[1], "http://a/2")]
+        assert first == [(ids[0], "http://a/1", None), (ids[1], "http://a/2", None)]
         db.urls.drop(ids[0])
         db.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), None)])
-        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 2, after=ids[1]) == [(ids[2], "http://a/3")]
+        rest = db.suppressed.restore(Work(Claim.read("mirror a of b")), 2, after=ids[1])
+        assert rest == [(ids[2], "http://a/3", None)]
         assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 2, after=ids[2]) == []
 
     def test_what_was_demoted_is_raised_again(self, db):
         ids = enter(db, "a/1", is_demoted=True) + enter(db, "b/1", score=-1.0)
         db.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), None)])
-        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 9) == [(ids[0], "http://a/1")]
+        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 9) == [(ids[0], "http://a/1", None)]
         assert db.urls.waiting == 2
         assert taken(db) == ["a/1", "b/1"]
 
@@ -527,7 +539,8 @@ class CrawlDBContract:
         db.urls.take()
         db.urls.finish([db.urls.take().id])
         db.suppressed.enter([Suppressed(url_id, Claim.read("mirror a of b"), None) for url_id in ids])
-        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 9) == [(url_id, None) for url_id in ids]
+        restored = db.suppressed.restore(Work(Claim.read("mirror a of b")), 9)
+        assert restored == [(url_id, None, None) for url_id in ids]
         assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 9) == []
         assert db.urls.waiting == 1
 
@@ -693,7 +706,7 @@ class StoredContract(CrawlDBContract):
         db.commit()
         db = died(db)
         assert db.meta("part") == b"one"
-        assert db.suppressed.restore(Work(None, 5), 9) == [(ids[0], "http://a/1")]
+        assert db.suppressed.restore(Work(None, 5), 9) == [(ids[0], "http://a/1", 5)]
         assert taken(db) == ["a/1", "b/1"]
 
 
@@ -910,7 +923,7 @@ class CrawlDBMachine(RuleBasedStateMachine):
 
     def all_restored(self, restore):
         """All slices: which URLs one of them holds is the store's choice."""
-        return sorted(one for restored in iter(restore, []) for one in restored if one[1] is not None)
+        return sorted(one[:2] for restored in iter(restore, []) for one in restored if one.url is not None)
 
     @rule(scores=st.dictionaries(st.sampled_from(NAMES), SCORES, max_size=4))
     def rescore(self, scores):

@@ -23,7 +23,7 @@ from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
-from scrapy_replica.crawldb.contract import NewUrl, Permission, State
+from scrapy_replica.crawldb.contract import URGENT, NewUrl, Permission, State
 from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import FETCH, Action, Decision, Outcome, Reason
@@ -119,7 +119,7 @@ def visit(crawl, url_id, text, urls=()):
 
 def restore(crawl):
     while crawl.restorer.has_work:
-        crawl.restorer.work()
+        crawl.intake.withdraw(crawl.restorer.work())
 
 
 class TestSamples:
@@ -268,6 +268,145 @@ class TestSamples:
         crawl.apply_remote(RemoteUpdate(added={ours}))
         visit(crawl, front, "the first page of the canonical host " * 10, [f"http://{CANONICAL}/1.html"])
         assert db.added.ids() == set()
+
+
+def state(db, url):
+    known = db.urls.find([key(url)]).get(key(url))
+    return known and known.state
+
+
+class TestWithdrawn:
+    """What waits in the place of others when the claim that put it there ends: a site has no pages of those names."""
+
+    PUT, THEIRS = pages_of(CANONICAL, 60), pages_of(MIRROR, 60)
+
+    def crawl(self, db):
+        """Let a page lead to sixty URLs of a mirror, in whose place as many of the canonical host wait."""
+        (root,) = enter(db, f"http://{CANONICAL}/")
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, self.THEIRS)
+        assert {state(db, url) for url in self.PUT} == {State.WAITING}
+        return crawl
+
+    @staticmethod
+    def end(crawl):
+        decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=(VERDICT.claim,))
+        for url_id in enter(crawl.store, *pages_of(MIRROR, 205, first=200), is_done=True):
+            crawl.samples.enter(url_id, crawl.store.urls.url_of(url_id), decision)
+            crawl.claims.refute(crawl.samples.settle(url_id, Outcome.FAILED))
+        assert not crawl.replicas.holding()
+        restore(crawl)
+
+    def test_it_is_not_fetched_and_what_it_stood_for_is(self, db):
+        crawl = self.crawl(db)
+        self.end(crawl)
+        assert {state(db, url) for url in self.PUT} == {None}
+        assert {state(db, url) for url in self.THEIRS} == {State.WAITING}
+        assert crawl.counts["frontier/withdrawn"] == 60
+        assert db.added.ids() == set()
+        assert db.urls.waiting == 61
+        taken = [crawl.take().url for _ in range(61)]
+        assert sorted(taken) == sorted([f"http://{CANONICAL}/", *self.THEIRS])
+        assert crawl.take() is None
+
+    def test_a_link_finds_it_anew(self, db):
+        crawl = self.crawl(db)
+        self.end(crawl)
+        (front,) = enter(db, f"http://{CANONICAL}/")
+        follow(crawl, front, self.PUT)
+        assert {state(db, url) for url in self.PUT} == {State.WAITING}
+
+    def test_what_a_page_led_to_meanwhile_stays(self, db):
+        crawl, (front,) = self.crawl(db), enter(db, f"http://{CANONICAL}/")
+        follow(crawl, front, self.PUT[:1])
+        crawl.outlinks.follow_new(visit(crawl, front, "the same once more " * 20), (Link(self.PUT[1]),))
+        self.end(crawl)
+        assert [url for url in self.PUT if state(db, url)] == self.PUT[:2]
+
+    def test_what_is_in_flight_or_was_fetched_stays(self, db):
+        crawl = self.crawl(db)
+        taken = [crawl.take() for _ in range(30)]
+        again = next(row for row in taken if row.url in self.PUT)
+        db.urls.retry(again.id, 0, None)
+        self.end(crawl)
+        for row in taken:
+            assert state(db, row.url) is (State.WAITING if row is again else State.LEASED)
+
+    def test_what_another_claim_put_there_as_well_stays(self, db):
+        crawl, rule = self.crawl(db), (Claim(Kind.RULE, "1"),)
+        for put in self.PUT[:20]:
+            url = f"{put}?sid=1"
+            decision = Decision(
+                Action.REWRITE, Action.DROP, Reason.DUST_RULE, claims=rule, url=put, representative=put
+            )
+            crawl.intake.enter([(NewUrl(url, CANONICAL, key(url)), decision)])
+        assert db.suppressed.count(rule[0], 20) > 5
+        self.end(crawl)
+        assert [url for url in self.PUT if state(db, url)] == self.PUT[:20]
+
+    @pytest.mark.parametrize("claims", [(), (Claim(Kind.MIRROR, "alias.example", CANONICAL),)])
+    def test_what_a_person_put_there_as_well_stays(self, db, claims):
+        crawl, url = self.crawl(db), "http://alias.example/0.html"
+        reason = Reason.MANUAL_BLOCK if claims else Reason.MANUAL_ALIAS
+        order = Decision(Action.REWRITE, Action.REWRITE, reason, claims=claims, url=self.PUT[0])
+        crawl.intake.enter([(NewUrl(url, "alias.example", key(url)), order)])
+        self.end(crawl)
+        assert [url for url in self.PUT if state(db, url)] == self.PUT[:1]
+
+    def test_what_is_a_probe_or_a_fallback_as_well_stays(self, db):
+        crawl = self.crawl(db)
+        db.urls.rescore({key(self.PUT[0]): URGENT})
+        (failed,) = enter(db, "http://third.example/1.html")
+        crawl.intake.ask_elsewhere(db.urls.row(failed), self.PUT[1])
+        self.end(crawl)
+        assert [url for url in self.PUT if state(db, url)] == self.PUT[:2]
+
+    def test_what_an_open_sample_of_a_claim_that_goes_on_is_held_against_stays(self, db):
+        crawl = self.crawl(db)
+        samples = db.samples.of_claim(VERDICT.claim)
+        crawl.claims.mirrors_ended(crawl.replicas.allow(MIRROR))  # a person may take that back
+        restore(crawl)
+        kept = {key(url) for url in self.PUT if state(db, url)}
+        assert kept == {sample.representative for sample in samples}
+
+    def test_what_was_said_to_be_repeated_by_it_a_moment_ago_is_decided_about_anew(self, db):
+        crawl, scheme = self.crawl(db), (Claim(Kind.SCHEME, CANONICAL),)
+        decisions = [
+            Decision(Action.DROP, Action.DROP, Reason.OTHER_SCHEME, claims=scheme, representative=url)
+            for url in self.PUT
+        ]
+        self.end(crawl)
+        urls = [url.replace("http:", "https:") for url in self.PUT]
+        new = [NewUrl(url, CANONICAL, key(url)) for url in urls]
+        crawl.intake.enter(list(zip(new, decisions, strict=True)))
+        assert {state(db, url) for url in urls} == {State.WAITING}
+
+    def test_nothing_is_withdrawn_of_what_an_earlier_run_put_there(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path, "x")
+        self.crawl(db)
+        db.close()
+        db = SqliteCrawlDB(tmp_path, "x")
+        self.end(crawl_on(db))
+        assert {state(db, url) for url in (*self.PUT, *self.THEIRS)} == {State.WAITING}
+        db.close()
+
+    def test_a_crawl_that_is_killed_meanwhile_has_either(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path, "x")
+        crawl = self.crawl(db)
+        db.commit()
+        self.end(crawl)
+        db.abandon()
+        db = SqliteCrawlDB(tmp_path, "x")
+        assert {state(db, url) for url in self.PUT} == {State.WAITING}
+        assert db.verdicts.holding()
+        db.close()
+
+    def test_in_a_shared_crawl_nothing_is_withdrawn(self, db):
+        crawl = self.crawl(db)
+        db.is_shared = True
+        self.end(crawl)
+        assert {state(db, url) for url in (*self.PUT, *self.THEIRS)} == {State.WAITING}
 
 
 class TestEnds:

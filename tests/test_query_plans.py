@@ -268,6 +268,7 @@ def use_urls(urls, suppressed):
     suppressed.begin(Work(Claim.read("rule 1")))
     suppressed.end(Work(Claim.read("rule 1")))
     suppressed.unfinished()
+    urls.forget(ids[7])
     urls.forget_waiting(b"live")
 
 

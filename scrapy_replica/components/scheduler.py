@@ -68,7 +68,7 @@ class ReplicaScheduler(BaseScheduler):
         self._rests: dict[str, float] = {}
         """Slots that rest because their hosts asked for it, and until when, in seconds since the epoch."""
         self._plain = PlainJob(crawler, extension.crawl.store)
-        self._filters = Filters(crawler, self._urls, extension.fingerprints, self._plain)
+        self._filters = Filters(crawler, self._crawl.intake, extension.fingerprints, self._plain)
         self.df = self._filters.shown
         """What other code may ask whether a request was asked for."""
         self.mqs: Sized = () if self._is_stored else self

@@ -201,7 +201,7 @@ class Crawl(Fetches):
     def take(self) -> UrlRow | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.late_samples.look_back()
-        self.restorer.work()
+        self.intake.withdraw(self.restorer.work())
         self.revisits.work()
         self.replicas.work()
         self.dust.work()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from typing import NamedTuple, Protocol
 
 from scrapy_replica.address import has_secret, host_of, name_of
@@ -12,7 +12,7 @@ from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
-from scrapy_replica.crawldb.contract import CrawlDB, Found, NewUrl, Permission, UrlRow
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, State, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
 
 MAX_REWRITES = 5
@@ -60,6 +60,8 @@ class Row(NamedTuple):
     decision: Decision
     is_moved: bool = False
     """It stands in the place of the URL that was asked for."""
+    is_for_claim: bool = False
+    """So it does by a claim: that URL comes back when the claim ends."""
 
     @property
     def needs_control(self) -> bool:
@@ -77,6 +79,7 @@ class Intake:
     :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
         stands in the place of another one, whose callback it is, or was found on no page.
     :param on_led: told the id of every page that leads to a URL that waits and was not known.
+    :param on_withdrawn: told the host of every URL that is forgotten.
     """
 
     def __init__(
@@ -93,36 +96,48 @@ class Intake:
         counts: Counter[str],
         on_new: Callable[[str, str, str | None], None],
         on_led: Callable[[int], None],
+        on_withdrawn: Callable[[str], None],
     ) -> None:
         self._store, self._policy, self._samples, self._payloads = store, policy, samples, payloads
         self._scope, self._restorer, self._log = scope, restorer, log
         self.key, self._counts, self._on_new, self._on_led = key, counts, on_new, on_led
+        self._on_withdrawn = on_withdrawn
         self._added = store.added.ids()
+        self._replacing: set[int] = set()
+        """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
+        self._has_withdrawn = False
 
     def enter(
-        self, asked: Sequence[tuple[NewUrl, Decision]], *, are_moved: bool = False, are_added: bool = False
+        self, asked: Sequence[tuple[NewUrl, Decision]], *, moved_by: Decision | None = None, are_added: bool = False
     ) -> list[Entered]:
         """Enter URLs as decided, less the samples: as they stand, behind the others, under another URL, or as dropped.
 
-        :param are_moved: they stand in the place of others.
+        :param moved_by: what was decided about the URL that they stand in the place of.
         :param are_added: they are to decide something.
         """
         rows: list[Row] = []
         places, pending = [], Pending()
         for new, decision in asked:
-            current = decision if self._restorer.are_in_force(decision.claims) else self._decide(new)
-            made = self._rows(new, current, pending, is_moved=are_moved)
+            current = decision if self._stands(decision) else self._decide(new)
+            made = self._rows(new, current, pending, moved_by=moved_by)
             places.append((len(rows), len(rows) + len(made) - 1))
             rows += made
         rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
-            self._count_added(url_id, what, is_added=row.is_moved or are_added)
+            self._count_added(url_id, what, is_added=row.is_moved or are_added, is_for_claim=row.is_for_claim)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
         ]
+
+    def _stands(self, decision: Decision) -> bool:
+        """Tell whether a *decision* that was made a moment ago still holds."""
+        if not self._restorer.are_in_force(decision.claims):
+            return False
+        other = decision.representative if self._has_withdrawn and decision.url is None else None
+        return other is None or bool(self._store.urls.find([self.key(other)]))
 
     def draw(self, url: str, key: int | None, decision: Decision, pending: Pending | None = None) -> Decision:
         """Return *decision*, or that *url* is fetched as a sample; what is known is none."""
@@ -134,7 +149,9 @@ class Intake:
                 pending.drawn[claim].pop()
         return decision
 
-    def _rows(self, new: NewUrl, decision: Decision, pending: Pending, *, is_moved: bool) -> list[Row]:
+    def _rows(
+        self, new: NewUrl, decision: Decision, pending: Pending, *, moved_by: Decision | None
+    ) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
         rows: list[Row] = []
         for _ in range(MAX_REWRITES):
@@ -146,8 +163,8 @@ class Intake:
             if decision.action is not Action.REWRITE or decision.url is None:
                 break
             dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
-            rows.append(Row(dropped, decision, is_moved=is_moved or bool(rows)))
-            new = self._moved(new, decision.url)
+            rows.append(_row(dropped, decision, moved_by))
+            new, moved_by = self._moved(new, decision.url), decision
             decision = self._decide(new)
         else:
             decision = FETCH
@@ -157,7 +174,7 @@ class Intake:
             new = new._replace(is_dropped=True)
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
-        return [*rows, Row(new, decision, is_moved=is_moved or bool(rows))]
+        return [*rows, _row(new, decision, moved_by)]
 
     def _decide(self, url: NewUrl | UrlRow) -> Decision:
         callback = self._payloads.callback(url.payload)
@@ -172,7 +189,7 @@ class Intake:
         """Return the row of the page that a sample is held against."""
         assert row.decision.url is not None
         new = row.new._replace(payload=self._payloads.again(row.new.payload))
-        return Row(self._moved(new, row.decision.url), FETCH, is_moved=True)
+        return _row(self._moved(new, row.decision.url), FETCH, row.decision)
 
     def representative_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
@@ -188,11 +205,15 @@ class Intake:
         """Take note of URLs that other processes fetch although nobody asked for them."""
         self._added |= url_ids
 
-    def _count_added(self, url_id: int, what: Found, *, is_added: bool) -> None:
+    def _count_added(self, url_id: int, what: Found, *, is_added: bool, is_for_claim: bool = False) -> None:
         """Take note of what is fetched although nobody asked for it: it makes what is saved less."""
+        if not is_for_claim:
+            self._replacing.discard(url_id)
         if is_added and what is Found.NEW:
             self._added.add(url_id)
             self._store.added.enter(url_id)
+            if is_for_claim:
+                self._replacing.add(url_id)
         elif not is_added and url_id in self._added:
             self._added.discard(url_id)
             self._store.added.remove(url_id)
@@ -212,8 +233,41 @@ class Intake:
             callback = self._payloads.callback(row.new.payload) if is_found else None
             self._on_new(row.new.url, row.new.host, callback)
 
+    def withdraw(self, keys: Set[int]) -> None:
+        """Forget those URLs of *keys* that wait in the place of others alone, all of which came back.
+
+        In a shared crawl another process may have found a link to one a moment ago.
+        """
+        if not self._replacing or not keys or self._store.is_shared:
+            return
+        for key, known in self._store.urls.find(keys).items():
+            is_waiting = known.id in self._replacing and known.state is State.WAITING
+            if not is_waiting or self._store.suppressed.claims_for(key) or self._samples.need(key):
+                continue
+            row = self._store.urls.row(known.id)
+            # What is demoted is suppressed itself; a probe, or what a check drew, is wanted for its own sake.
+            if not row.is_demoted and row.score < URGENT:
+                self._forget(row)
+
+    def _forget(self, row: UrlRow) -> None:
+        self._store.urls.forget(row.id)
+        self._payloads.forget(row.payload)
+        self._replacing.discard(row.id)
+        self._added.discard(row.id)
+        self._store.added.remove(row.id)
+        self._has_withdrawn = True
+        self._counts["frontier/withdrawn"] += 1
+        self._on_withdrawn(row.host)
+
+    def find_asked(self, keys: Collection[int]) -> dict[int, Known]:
+        """Return what is known of the URLs of *keys*, which something asks for: none of them is withdrawn."""
+        known = self._store.urls.find(keys)
+        self._replacing.difference_update(one.id for one in known.values())
+        return known
+
     def decide_again(self, taken: UrlRow) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
+        self._replacing.discard(taken.id)
         if self._payloads.is_lost(taken.payload):
             return True  # which fails
         decision = self._decide(taken)
@@ -234,13 +288,14 @@ class Intake:
         elif decision.action is not Action.FETCH:
             self._store.urls.drop(taken.id)
         if decision.url is not None:
-            self._enter_instead(taken, decision.url)
+            self._enter_instead(taken, decision)
         return decision.action is Action.FETCH
 
-    def _enter_instead(self, taken: UrlRow, url: str) -> None:
-        """Enter *url* in place of *taken*, in its place in the order."""
-        new = self._moved(self._like(taken), url)
-        self.enter([(new, self._decide(new))], are_moved=True)
+    def _enter_instead(self, taken: UrlRow, decision: Decision) -> None:
+        """Enter what *decision* puts in place of *taken*, in its place in the order."""
+        assert decision.url is not None
+        new = self._moved(self._like(taken), decision.url)
+        self.enter([(new, self._decide(new))], moved_by=decision)
 
     def _like(self, row: UrlRow) -> NewUrl:
         """Return a URL to enter that is asked for as *row* is; the user's slot stays the one of the request."""
@@ -279,6 +334,12 @@ class Intake:
         url_id, found = self._store.urls.discover([new])[0]
         self._count_added(url_id, found, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None
+
+
+def _row(new: NewUrl, decision: Decision, moved_by: Decision | None) -> Row:
+    """Return the row of *new*, which stands in the place of a URL about which *moved_by* was decided, if any."""
+    is_for_claim = moved_by is not None and bool(moved_by.claims) and moved_by.representative is not None
+    return Row(new, decision, is_moved=moved_by is not None, is_for_claim=is_for_claim)
 
 
 _COUNTED = {

@@ -109,6 +109,7 @@ class Parts:
             counts=counts,
             on_new=self.replicas.add_url,
             on_led=self.revisits.led_on,
+            on_withdrawn=self.replicas.read_again,
         )
         self.checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)
         self.claims = Claims(store, self.standings, self.replicas, self.rules, self.restorer, counts)

@@ -156,6 +156,16 @@ class Suppressed(NamedTuple):
     """Key of the URL that is fetched in its place."""
 
 
+class Restored(NamedTuple):
+    """A suppressed URL that comes back."""
+
+    id: int
+    url: str | None
+    """``None`` where it went on meanwhile."""
+    representative: int | None
+    """Key of the URL that was fetched in its place."""
+
+
 class UrlStore(Protocol):
     """URLs, each in one state, and the order in which those that wait are taken."""
 
@@ -261,6 +271,9 @@ class UrlStore(Protocol):
 
     def drop(self, url_id: int) -> None:
         """Drop a URL that waits or was taken."""
+
+    def forget(self, url_id: int) -> None:
+        """Delete a URL that waits; a link may find it anew."""
 
     def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
         """Delete the waiting URLs whose payload begins with *prefix*; a link may find them anew.

@@ -329,7 +329,7 @@ class TestTwoProcesses:
         one.urls.drop(url_id)
         one.suppressed.enter([Suppressed(url_id, Claim.read("trap a of calendar"), None)])
         self.hear(one, two)
-        assert two.suppressed.restore(Work(Claim.read("trap a of calendar")), 9) == [(url_id, "http://a/1")]
+        assert two.suppressed.restore(Work(Claim.read("trap a of calendar")), 9) == [(url_id, "http://a/1", None)]
 
     def test_what_one_drops_while_another_scores_it_waits(self, both):
         one, two = both
@@ -389,7 +389,8 @@ class TestTwoProcesses:
         one.urls.drop(ids[1])
         one.suppressed.enter([Suppressed(ids[1], Claim.read("rule 1"), key_of("b/1"))])
         self.hear(one, two)
-        assert two.suppressed.restore(Work(None, key_of("b/1")), 9) == [(ids[1], "http://a/1")]
+        restored = two.suppressed.restore(Work(None, key_of("b/1")), 9)
+        assert restored == [(ids[1], "http://a/1", key_of("b/1"))]
 
     def test_who_fetches_a_url_says_what_becomes_of_it(self, both):
         one, two = both

@@ -102,12 +102,13 @@ class Restorer:
         """Whether URLs are still to come back."""
         return bool(self._jobs)
 
-    def work(self) -> None:
-        """Let one slice come back."""
+    def work(self) -> set[int]:
+        """Let one slice come back; return the keys of what may have waited for its sake alone."""
         self._forget_undone()
         if not self._jobs:
-            return
+            return set()
         work, job = next(iter(self._jobs.items()))
+        keys = self._awaited_by(work.claim) if not job.done else set()
         restored = self._store.suppressed.restore(work, SLICE, after=job.done)
         if not restored:
             if job.is_own:
@@ -115,8 +116,14 @@ class Restorer:
                     self._store.commit()  # or others never hear of what was begun and ended between two commits
                 self._store.suppressed.end(work)
             del self._jobs[work]
-            return
-        for url_id, url in restored:
-            if url is not None:
-                self._log.record_restored(url_id, url, job.reason, job.restoration)
-        job.done = restored[-1][0]
+            return keys
+        for one in restored:
+            if one.url is not None:
+                self._log.record_restored(one.id, one.url, job.reason, job.restoration)
+        job.done = restored[-1].id
+        return keys | {one.representative for one in restored if one.representative is not None}
+
+    def _awaited_by(self, claim: Claim | None) -> set[int]:
+        """Return the keys of what open samples of *claim* wait to be held against."""
+        samples = self._store.samples.of_claim(claim) if claim is not None else ()
+        return {one.representative for one in samples if one.outcome is None and one.representative is not None}

@@ -195,6 +195,12 @@ class Samples:
         """Return the ids of the samples that wait to be held against the URL with that key."""
         return self._store.samples.awaiting(representative)
 
+    def need(self, representative: int) -> bool:
+        """Tell whether a sample of a claim that is not refuted waits to be held against the URL with that key."""
+        waiting = (one for url_id in self.awaiting(representative) for one in self.open_of(url_id))
+        claims = {one.claim for one in waiting if one.representative == representative}
+        return any(not any(self.test_of(part).is_refuted for part in (claim, *claim.parts)) for claim in claims)
+
     def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Claim]:
         """Take note what fetching a sample showed of one *claim* or of all; return those that this refutes."""
         return self._settled(lambda: self._store.samples.settle(url_id, outcome, claim), url_id, None, outcome)

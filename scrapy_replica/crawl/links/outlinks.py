@@ -79,7 +79,7 @@ class Outlinks:
     def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter those of the *links* of a page that was observed before which nothing is known of."""
         keys = [self._intake.key(link.url) for link in links]
-        known = self._store.urls.find(set(keys))
+        known = self._intake.find_asked(set(keys))
         new = [link for link, key in zip(links, keys, strict=True) if key not in known]
         if new:
             self.follow(observation, new)

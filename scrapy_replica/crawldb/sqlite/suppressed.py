@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
-from scrapy_replica.crawldb.contract import Suppressed
+from scrapy_replica.crawldb.contract import Restored, Suppressed
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.held import Held
@@ -37,28 +37,27 @@ class SuppressedTable:
                 self._representatives.add(representative)
         self._write_many("INSERT OR REPLACE INTO suppressed VALUES (?, ?, ?)", values)
 
-    def restore(self, work: Work, most: int, *, after: int = 0) -> list[tuple[int, str | None]]:
+    def restore(self, work: Work, most: int, *, after: int = 0) -> list[Restored]:
         """Let URLs that *work* is about wait again; exempt where their representative is gone for good.
 
-        :return: (id, URL) of at most *most* of them, those of a claim in the order of their ids and from the one after
-            *after* on; ``None`` for the URL of one that went on meanwhile; empty when none is left.
+        :return: at most *most* of them, those of a claim in the order of their ids and from the one after *after* on;
+            empty when none is left.
         """
         if work.claim is not None:
-            sql = "SELECT url FROM suppressed WHERE claim = ? AND url > ? ORDER BY url LIMIT ?"
+            sql = "SELECT url, representative FROM suppressed WHERE claim = ? AND url > ? ORDER BY url LIMIT ?"
             rows = self._read(sql, (str(work.claim), after, most))
         else:
-            sql = "SELECT url FROM suppressed WHERE representative = ? LIMIT ?"
+            sql = "SELECT url, representative FROM suppressed WHERE representative = ? LIMIT ?"
             rows = self._read(sql, (work.representative, most))
-        ids = list(dict.fromkeys(url_id for (url_id,) in rows.fetchall()))
-        return self._restore(ids, is_exempt=work.claim is None and not work.is_for_now)
+        return self._restore(dict(rows.fetchall()), is_exempt=work.claim is None and not work.is_for_now)
 
     def restore_one(self, url_id: int) -> None:
         """Let one suppressed URL wait again, exempt."""
-        self._restore([url_id], is_exempt=True)
+        self._restore({url_id: None}, is_exempt=True)
 
-    def _restore(self, ids: list[int], *, is_exempt: bool) -> list[tuple[int, str | None]]:
+    def _restore(self, ids: Mapping[int, int | None], *, is_exempt: bool) -> list[Restored]:
         self._write_many("DELETE FROM suppressed WHERE url = ?", [(url_id,) for url_id in ids])
-        return [(url_id, self._urls.restore(url_id, is_exempt=is_exempt)) for url_id in ids]
+        return [Restored(url_id, self._urls.restore(url_id, is_exempt=is_exempt), key) for url_id, key in ids.items()]
 
     def some_of(self, claim: Claim, most: int, *, is_alone: bool = False) -> list[Suppressed]:
         """Return at most *most* URLs that *claim* suppressed and that are dropped, spread over all of them.

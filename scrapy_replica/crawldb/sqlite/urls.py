@@ -480,12 +480,16 @@ class UrlTable:
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return key
 
+    def forget(self, url_id: int) -> None:
+        self._forget("WHERE id = ?", (url_id,))
+
     def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
-        rows = self._write(
-            f"DELETE FROM urls INDEXED BY with_payload WHERE state = {WAITING} AND payload IS NOT NULL"
-            " AND substr(payload, 1, ?) = ? RETURNING url, host, parent",
-            (len(prefix), prefix),
-        ).fetchall()
+        condition = "INDEXED BY with_payload WHERE payload IS NOT NULL AND substr(payload, 1, ?) = ?"
+        return self._forget(condition, (len(prefix), prefix))
+
+    def _forget(self, condition: str, values: Sequence[Any]) -> list[tuple[str, int | None]]:
+        sql = f"DELETE FROM urls {condition} AND state = {WAITING} RETURNING url, host, parent"
+        rows = self._write(sql, values).fetchall()
         self.waiting -= len(rows)
         self._connection.set_meta(LAST_ID_META, str(self._last_id).encode())
         for host in {host for _, host, _ in rows}:
