@@ -16,7 +16,7 @@ from scrapy_replica.address import name_of
 from scrapy_replica.claim import Claim, Kind, Work
 from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, State, Suppressed
 from scrapy_replica.crawldb.revisits import History
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.decision import Outcome, Reason
 
 FIRST, SECOND = Claim(Kind.RULE, "1"), Claim(Kind.RULE, "2")
@@ -433,13 +433,13 @@ class CrawlDBContract:
         settled, still_open = enter(db, "a/1", "a/2")
         mirror, trap = Claim(Kind.MIRROR, "a", "b"), Claim(Kind.TRAP, "a", "calendar")
         for one, claim in ((settled, mirror), (still_open, mirror), (settled, trap)):
-            db.samples.enter([Sample(one, claim, Reason.REPLICA_HOST, 5, "", 1.0)])
+            db.samples.enter([Sample(one, claim, Reason.REPLICA_HOST, 5, Stratum(), 1.0)])
         db.samples.settle(settled, Outcome.SAME)
         db.samples.retire(1)
         assert [sample.id for sample in db.samples.of_claim(mirror)] == [still_open]
         assert [sample.claim for sample in db.samples.of_url(settled)] == [trap]
         assert [one.samples for one in db.samples.tested().values()] == [2]
-        again = Sample(settled, mirror, Reason.REPLICA_HOST, 5, "", 1.0)
+        again = Sample(settled, mirror, Reason.REPLICA_HOST, 5, Stratum(), 1.0)
         assert db.samples.enter([again]) == [again]  # in the pass that goes on it is another sample
 
     def test_what_is_done_stays_so(self, db):

@@ -25,6 +25,7 @@ from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawldb.contract import URGENT, NewUrl, Permission, State
 from scrapy_replica.crawldb.remote import RemoteUpdate
+from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import FETCH, Action, Decision, Outcome, Reason
 from scrapy_replica.records import Link, Page, Verdict
@@ -202,7 +203,7 @@ class TestSamples:
         hold(db, crawl)
         follow(crawl, root, [f"http://{MIRROR}/{n // 20}/{n}.html" for n in range(200)])
         crawl.late_samples.draw()
-        assert crawl.samples.test_of(VERDICT.claim).strata == {f"{part}?" for part in range(10)}
+        assert crawl.samples.test_of(VERDICT.claim).strata == {Stratum(f"{part}?") for part in range(10)}
         assert len(db.samples.of_claim(VERDICT.claim)) < 40
 
     def test_a_part_of_which_nothing_can_be_told_is_not_fetched_whole(self, db):
@@ -337,9 +338,7 @@ class TestWithdrawn:
         crawl, rule = self.crawl(db), (Claim(Kind.RULE, "1"),)
         for put in self.PUT[:20]:
             url = f"{put}?sid=1"
-            decision = Decision(
-                Action.REWRITE, Action.DROP, Reason.DUST_RULE, claims=rule, url=put, representative=put
-            )
+            decision = Decision(Action.REWRITE, Action.DROP, Reason.DUST_RULE, claims=rule, url=put, representative=put)
             crawl.intake.enter([(NewUrl(url, CANONICAL, key(url)), decision)])
         assert db.suppressed.count(rule[0], 20) > 5
         self.end(crawl)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite import held
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.lock import LOCK_NAME
@@ -77,7 +77,7 @@ class TestInMemory(CrawlDBContract):
         ids = enter(db, "a/1", "a/2", "a/3")
         for url_id in ids:
             assert db.samples.of_url(url_id) == db.samples.awaiting(-url_id) == []
-            db.samples.enter([Sample(url_id, Claim.read("rule 1"), Reason.DUST_RULE, -url_id, "a", 1.0)])
+            db.samples.enter([Sample(url_id, Claim.read("rule 1"), Reason.DUST_RULE, -url_id, Stratum("a"), 1.0)])
             db.names.enter(url_id + 10, url_id, "parse")
         assert [one.id for url_id in ids for one in db.samples.of_url(url_id)] == ids
         assert [one for url_id in ids for one in db.samples.awaiting(-url_id)] == ids
@@ -317,9 +317,9 @@ class TestPages:
 
 class TestSamples:
     SAMPLES = (
-        Sample(1, Claim.read("rule 4"), Reason.DUST_RULE, 7, "a/x", 2.0),
-        Sample(1, Claim.read("rule 5"), None, 7, "a/x", 2.0),
-        Sample(2, Claim.read("rule 5"), Reason.DUST_RULE, None, "a/y", 4.0),
+        Sample(1, Claim.read("rule 4"), Reason.DUST_RULE, 7, Stratum("a/x"), 2.0),
+        Sample(1, Claim.read("rule 5"), None, 7, Stratum("a/x"), 2.0),
+        Sample(2, Claim.read("rule 5"), Reason.DUST_RULE, None, Stratum("a/y"), 4.0),
     )
 
     @pytest.fixture

@@ -15,7 +15,7 @@ from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.commands import checks
 from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_job, of_settings
 from scrapy_replica.crawldb.contract import NewUrl
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.words.text import width_of
 
@@ -139,7 +139,7 @@ def test_a_job_with_tests_of_what_it_saves_is_whole(tmp_path):
     store = SqliteCrawlDB(tmp_path)
     store.urls.discover([NewUrl("http://a.example/", "a.example", 1)])
     claim = Claim(Kind.MIRROR, "b.example", "a.example")
-    store.samples.enter([Sample(1, claim, None, None, "b.example/", 1.0)])
+    store.samples.enter([Sample(1, claim, None, None, Stratum("b.example/"), 1.0)])
     store.close()
     assert [check.state for check in of_job(str(tmp_path)) if "damaged" in check.what] == []
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:

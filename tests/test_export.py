@@ -21,7 +21,7 @@ from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.commands import export
 from scrapy_replica.crawldb.contract import URGENT, NewUrl
 from scrapy_replica.crawldb.pages import Fetched
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict
@@ -57,7 +57,9 @@ def job(tmp_path):
     db.ledger.record(
         far, Decision(Action.DROP, Action.DROP, Reason.REPLICA_HOST, evidence={"canonical": "é"}), 1_700_000_001
     )
-    db.samples.enter([Sample(far, Claim(Kind.MIRROR, "b.example", "a.example"), Reason.REPLICA_HOST, None, "", 1.0)])
+    db.samples.enter(
+        [Sample(far, Claim(Kind.MIRROR, "b.example", "a.example"), Reason.REPLICA_HOST, None, Stratum(), 1.0)]
+    )
     db.samples.settle(far, Outcome.SAME)
     db.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 5), 1.0, 2e9)
     db.close()

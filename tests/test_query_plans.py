@@ -12,7 +12,7 @@ from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
@@ -323,7 +323,7 @@ def use_pages(pages, visits, ledger, samples):
     ledger.record(1, Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET), 1.0)
     ledger.knows(1, Reason.TRAP_BUDGET)
     ledger.last(1)
-    samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, "a", 1.0)])
+    samples.enter([Sample(1, "rule 1", Reason.DUST_RULE, 5, Stratum("a"), 1.0)])
     assert len(samples.of_url(1)) == len(samples.of_claim("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
     samples.overturn(1)

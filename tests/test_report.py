@@ -21,7 +21,7 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import URGENT, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.results import HostSize, Savings
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict
@@ -224,7 +224,7 @@ class TestFigures:
         for n, outcome in enumerate([Outcome.SAME] * 8 + [Outcome.OTHER] * 2):
             url_id = enter(store, f"http://b.example/{n}", "b.example")
             store.samples.enter(
-                [Sample(url_id, Claim(Kind.MIRROR, "b", "a"), Reason.REPLICA_HOST, n, "", 1.0, outcome)]
+                [Sample(url_id, Claim(Kind.MIRROR, "b", "a"), Reason.REPLICA_HOST, n, Stratum(), 1.0, outcome)]
             )
         text, charts = shown(store, "saved")
         assert "host is a copy of another 0 0 10 2 20 % 5.7 % to 51 %" in text

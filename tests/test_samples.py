@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims import samples as samples_module
-from scrapy_replica.crawl.claims.claim_test import MOST_OPEN, ClaimTest, stratum_of
+from scrapy_replica.crawl.claims.claim_test import MOST_OPEN, ClaimTest
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 
@@ -86,7 +87,7 @@ class TestDraws:
         assert len(drawn(samples, range(1, 100), n_agreed=0)) > 5
         test = ClaimTest()
         for number in range(3 * MOST_OPEN):
-            test.add(None, number, "")
+            test.add(None, number, Stratum())
         assert test.likelihood_ratio(0) == pytest.approx((0.8 / 0.98) ** MOST_OPEN)
 
     def test_what_a_page_that_failed_entered_is_counted_no_more(self, db):
@@ -224,7 +225,7 @@ class TestLikelihoodRatio:
     def test_are_those_of_the_two_shares(self, agreed, same, other):
         test = ClaimTest()
         for outcome in [Outcome.SAME] * same + [Outcome.OTHER] * other:
-            test.add(outcome, None, "")
+            test.add(outcome, None, Stratum())
         bad = 0.8 ** (agreed + same) * 0.2**other
         good = 0.98 ** (agreed + same) * 0.02**other
         assert test.likelihood_ratio(agreed) == pytest.approx(bad / good)
@@ -241,4 +242,10 @@ class TestLikelihoodRatio:
     ],
 )
 def test_strata(url, other, is_same):
-    assert (stratum_of(url) == stratum_of(other)) is is_same
+    assert (Stratum.of(url) == Stratum.of(other)) is is_same
+
+
+@pytest.mark.parametrize("representative", [None, "http://a.example/x", "http://a.example/x?b=1"])
+def test_the_database_tells_strata_by_their_names(representative):
+    stratum = Stratum.of("http://a.example/x?a=1&b=2", representative)
+    assert Stratum.read(str(stratum)) == stratum

@@ -21,7 +21,7 @@ from scrapy_replica.control import view
 from scrapy_replica.crawldb.contract import NewUrl, Suppressed
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
@@ -72,9 +72,9 @@ def job(tmp_path):
     save(db, 4)
     sample = enter(db, "http://b.example/sample", "b.example")
     db.ledger.record(sample, Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, is_sampled=True), NOW)
-    db.samples.enter([Sample(sample, VERDICT.claim, Reason.REPLICA_HOST, 5, "", 3.0)])
+    db.samples.enter([Sample(sample, VERDICT.claim, Reason.REPLICA_HOST, 5, Stratum(), 3.0)])
     db.samples.settle(sample, Outcome.OTHER)
-    db.samples.enter([Sample(1, VERDICT.claim, Reason.REPLICA_HOST, 6, "", 1.0)])
+    db.samples.enter([Sample(1, VERDICT.claim, Reason.REPLICA_HOST, 6, Stratum(), 1.0)])
     db.samples.settle(1, Outcome.SAME)
     db.close()
     return tmp_path

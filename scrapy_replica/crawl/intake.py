@@ -149,9 +149,7 @@ class Intake:
                 pending.drawn[claim].pop()
         return decision
 
-    def _rows(
-        self, new: NewUrl, decision: Decision, pending: Pending, *, moved_by: Decision | None
-    ) -> list[Row]:
+    def _rows(self, new: NewUrl, decision: Decision, pending: Pending, *, moved_by: Decision | None) -> list[Row]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
         rows: list[Row] = []
         for _ in range(MAX_REWRITES):

@@ -17,7 +17,7 @@ from web import REPLICA, crawl, job_states, page
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.crawldb.contract import NewUrl, State, StoreError, Suppressed
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.salvage import salvage
@@ -207,7 +207,7 @@ class TestWhatIsKept:
         refuted, claim = Claim.read("links a.example of b.example"), Claim.read("mirror b.example of a.example")
         db = SqliteCrawlDB(job, "a")
         for url_id in range(1, 5):
-            db.samples.enter([Sample(url_id, claim, Reason.REPLICA_HOST, 7, "part", 2.0)])
+            db.samples.enter([Sample(url_id, claim, Reason.REPLICA_HOST, 7, Stratum("part"), 2.0)])
             db.samples.settle(url_id, Outcome.SAME, claim)
         db.claims.refute(refuted)
         db.close()

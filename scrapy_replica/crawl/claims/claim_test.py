@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.decision import Outcome
 
 GOOD, BAD = 0.02, 0.2
@@ -32,11 +32,11 @@ class ClaimTest:
 
     outcomes: Counter[Outcome | None] = field(default_factory=Counter)
     """Samples by their outcome; ``None``: those under way."""
-    met: set[tuple[int, str]] = field(default_factory=set)
+    met: set[tuple[int, tuple[str, ...]]] = field(default_factory=set)
     """Key of the page that a sample is held against, and the arguments that the page lacks: one page is one sample, by
     however many values of these it is met.
     """
-    strata: set[str] = field(default_factory=set)
+    strata: set[Stratum] = field(default_factory=set)
     agreed: Counter[str] = field(default_factory=Counter)
     """Argument that the page of a sample lacks -> samples with it that agree or are under way."""
 
@@ -48,21 +48,21 @@ class ClaimTest:
             test.add(sample.outcome, sample.representative, sample.stratum)
         return test
 
-    def add(self, outcome: Outcome | None, representative: int | None, stratum: str) -> None:
+    def add(self, outcome: Outcome | None, representative: int | None, stratum: Stratum) -> None:
         """Count a sample."""
         self.strata.add(stratum)
         if representative is not None:
-            self.met.add((representative, lacking(stratum)))
+            self.met.add((representative, stratum.lacks))
         self._count(outcome, stratum, 1)
 
-    def settle(self, before: Outcome | None, outcome: Outcome, stratum: str) -> None:
+    def settle(self, before: Outcome | None, outcome: Outcome, stratum: Stratum) -> None:
         """Count a sample of *stratum* that was counted as *before* as *outcome*."""
         self._count(before, stratum, -1)
         self._count(outcome, stratum, 1)
 
-    def _count(self, outcome: Outcome | None, stratum: str, by: int) -> None:
+    def _count(self, outcome: Outcome | None, stratum: Stratum, by: int) -> None:
         self.outcomes[outcome] += by
-        for argument in lacking(stratum).split("&") if outcome in {None, Outcome.SAME} else ():
+        for argument in stratum.lacks if outcome in {None, Outcome.SAME} else ():
             self.agreed[argument] += by
 
     @property
@@ -70,7 +70,7 @@ class ClaimTest:
         """Samples, settled or not."""
         return sum(self.outcomes.values())
 
-    def likelihood_ratio(self, n_agreed: int, stratum: str | None = None) -> float:
+    def likelihood_ratio(self, n_agreed: int, stratum: Stratum | None = None) -> float:
         """Return Wald's ratio (1945) of a claim wrong in :data:`BAD` of its drops to one in :data:`GOOD`.
 
         *n_agreed* comparisons agreed before the claim came into force. Of several arguments that a rule takes away one
@@ -78,13 +78,13 @@ class ClaimTest:
         """
         other, under_way = self.outcomes[Outcome.OTHER], min(self.outcomes[None], MOST_OPEN)
         agreed = self.outcomes[Outcome.SAME] + under_way
-        if stratum is not None and (arguments := lacking(stratum)):
-            agreed = min(agreed, *(self.agreed[argument] for argument in arguments.split("&")))
+        if stratum is not None:
+            agreed = min([agreed, *(self.agreed[argument] for argument in stratum.lacks)])
         agreed += n_agreed
         ratio: float = ((1 - BAD) / (1 - GOOD)) ** agreed * (BAD / GOOD) ** other
         return ratio
 
-    def probability(self, stratum: str | None, n_agreed: int, least: float) -> float:
+    def probability(self, stratum: Stratum | None, n_agreed: int, least: float) -> float:
         """Return the probability that a URL of *stratum* is fetched all the same, *least* to 1.
 
         *stratum* is ``None`` for several rules at once: each single rule draws a first sample in each stratum.
@@ -116,28 +116,3 @@ class ClaimTest:
     def is_refuted(self) -> bool:
         """Whether the claim is wrong too often, or nothing can be told of most samples."""
         return self.is_wrong or (self.n_untold >= UNTOLD and self.n_untold > 2 * self.n_told)
-
-
-def stratum_of(url: str, representative: str | None = None) -> str:
-    """Return the part of its site that *url* lies in: its directory, its arguments, and after a ``#`` those that its
-    *representative* lacks.
-    """
-    base, names = url.partition("?")[0], _names(url)
-    lacks = "&".join(sorted(names - _names(representative))) if representative is not None else ""
-    place = f"{'/'.join(base.removesuffix('/').split('/')[3:-1])}?{'&'.join(sorted(names))}"
-    return f"{place}#{lacks}" if lacks else place
-
-
-def place_of(stratum: str) -> str:
-    """Return the directory and the arguments of URLs of *stratum*."""
-    return stratum.partition("#")[0]
-
-
-def lacking(stratum: str) -> str:
-    """Return the arguments of URLs of *stratum* that their representatives lack, ``&`` between them."""
-    return stratum.partition("#")[2]
-
-
-def _names(url: str) -> set[str]:
-    query = url.partition("#")[0].partition("?")[2]
-    return {argument.partition("=")[0] for argument in query.split("&")}

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
-from scrapy_replica.crawl.claims.claim_test import place_of, stratum_of
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
@@ -18,6 +17,7 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
+from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
 
@@ -133,10 +133,10 @@ class LateSamples:
         """
         suppressed: defaultdict[str, list[Suppressed]] = defaultdict(list)
         for row, url in self._store.suppressed.last_of(claim):
-            suppressed[stratum_of(url)].append(row)
+            suppressed[Stratum.of(url).place].append(row)
         samples = self._store.samples.of_claim(claim)
-        n_samples = Counter(place_of(one.stratum) for one in samples)
-        told = {place_of(one.stratum) for one in samples if one.outcome in {Outcome.SAME, Outcome.OTHER}}
+        n_samples = Counter(one.stratum.place for one in samples)
+        told = {one.stratum.place for one in samples if one.outcome in {Outcome.SAME, Outcome.OTHER}}
         return [
             rows[len(rows) // 2]
             for place, rows in suppressed.items()

@@ -12,9 +12,9 @@ from itertools import chain, repeat
 import mmh3
 
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.crawl.claims.claim_test import ClaimTest, lacking, stratum_of
+from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.words import phrases, terminal
 
@@ -32,7 +32,7 @@ MAX_TESTS = 10_000
 class Pending:
     """What was drawn and is not entered yet: links of one page are drawn together."""
 
-    drawn: defaultdict[Claim, list[tuple[int, str]]] = field(default_factory=partial(defaultdict, list))
+    drawn: defaultdict[Claim, list[tuple[int, Stratum]]] = field(default_factory=partial(defaultdict, list))
     """Claim -> key of the representative and stratum of each."""
 
 
@@ -98,9 +98,9 @@ class Samples:
             return decision
         pending = pending if pending is not None else Pending()
         stands = None if decision.is_gate else decision.representative
-        key, stratum = self._key(stands or url), stratum_of(url, stands)
+        key, stratum = self._key(stands or url), Stratum.of(url, stands)
         tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.claims]
-        if any((key, lacking(stratum)) in test.met for test in tests):
+        if any((key, stratum.lacks) in test.met for test in tests):
             return decision
         probability = max(
             test.probability(
@@ -110,7 +110,7 @@ class Samples:
             )
             for claim, test in zip(decision.claims, tests, strict=True)
         )
-        drawn = key.to_bytes(8, "big", signed=True) + lacking(stratum).encode("utf-8", "surrogatepass")
+        drawn = key.to_bytes(8, "big", signed=True) + "&".join(stratum.lacks).encode("utf-8", "surrogatepass")
         if mmh3.hash64(drawn, self._salt, signed=False)[0] >= probability * (1 << 64):
             return decision
         for claim in decision.claims:
@@ -130,7 +130,7 @@ class Samples:
         return n_agreed // 2 if claim.kind is Kind.UNSHARED else n_agreed
 
     @staticmethod
-    def _with(test: ClaimTest, drawn: list[tuple[int, str]]) -> ClaimTest:
+    def _with(test: ClaimTest, drawn: list[tuple[int, Stratum]]) -> ClaimTest:
         """Return *test* with what was *drawn* and is not entered yet."""
         if not drawn:
             return test
@@ -144,7 +144,7 @@ class Samples:
         if not decision.is_sampled and self.test_of(decision.claims[0]).n_samples >= ENOUGH:
             return
         key = self._key(decision.representative) if decision.representative is not None else None
-        stratum = stratum_of(url, None if decision.is_gate else decision.representative)
+        stratum = Stratum.of(url, None if decision.is_gate else decision.representative)
         reasons = [decision.reason, *[None] * (len(decision.claims) - 1)]
         self._enter(
             [
@@ -166,9 +166,9 @@ class Samples:
             ]
         )
 
-    def _stratum(self, url: str, representative: int | None) -> str:
+    def _stratum(self, url: str, representative: int | None) -> Stratum:
         known = self._store.urls.find([representative]).get(representative) if representative is not None else None
-        return stratum_of(url, None if known is None else self._store.urls.url_of(known.id))
+        return Stratum.of(url, None if known is None else self._store.urls.url_of(known.id))
 
     def _enter(self, samples: list[Sample]) -> None:
         tests = [self.test_of(sample.claim) for sample in samples]  # before the rows are there

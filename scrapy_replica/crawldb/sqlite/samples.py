@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.crawldb.samples import Sample
+from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.status import UNTESTED, Tested
@@ -32,7 +32,8 @@ class SampleTable:
         sql = f"INSERT OR IGNORE INTO samples ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
         new = []
         for one in samples:
-            row = (one.id, str(one.claim), _value(one.reason), *one[3:6], _value(one.outcome))
+            reason, outcome = _value(one.reason), _value(one.outcome)
+            row = (one.id, str(one.claim), reason, one.representative, str(one.stratum), one.weight, outcome)
             if self._write(sql, row).rowcount:
                 new.append(one)
                 self._urls.add(one.id)
@@ -124,7 +125,7 @@ def _sample(row: tuple[Any, ...]) -> Sample:
         Claim.read(claim),
         Reason(reason) if reason is not None else None,
         representative,
-        stratum,
+        Stratum.read(stratum),
         weight,
         Outcome(outcome) if outcome is not None else None,
     )
