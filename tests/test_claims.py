@@ -431,7 +431,7 @@ class TestEnds:
         db = SqliteCrawlDB(tmp_path, "x")
         crawl = crawl_on(db)
         assert not crawl.samples.test_of(TRAP).is_refuted  # two of 42: the test alone would let it act
-        assert crawl.policy._standings.is_refuted(TRAP)
+        assert crawl.store.claims.is_refuted(TRAP)
         db.close()
 
     def test_one_that_is_refuted_twice_is_restored_once(self, db):
@@ -446,7 +446,7 @@ class TestEnds:
         """In observe mode what is beyond a limit is fetched, and is new; the limit holds when the mode is another."""
         crawl, limit = crawl_on(db), Claim(Kind.BUDGET, "a.example", "path-budget")
         crawl.claims.refute([limit])
-        assert not crawl.policy._standings.is_refuted(limit)
+        assert not crawl.store.claims.is_refuted(limit)
         assert not crawl.restorer.has_work
 
     def test_a_page_that_failed_refutes_nothing(self, db):
@@ -454,14 +454,14 @@ class TestEnds:
         with suppress(RuntimeError), db.span():
             self.refute(crawl)
             raise RuntimeError
-        assert not crawl.policy._standings.is_refuted(TRAP)
+        assert not crawl.store.claims.is_refuted(TRAP)
         assert crawl.samples.test_of(TRAP).n_samples == 0
 
     def test_with_a_mirror_ends_what_is_said_of_the_links_of_its_pages(self, db):
         crawl = crawl_on(db)
         hold(db, crawl)
         crawl.claims.refute([VERDICT.claim])
-        assert crawl.policy._standings.is_refuted(Claim(Kind.LINKS, CANONICAL, MIRROR))
+        assert crawl.store.claims.is_refuted(Claim(Kind.LINKS, CANONICAL, MIRROR))
 
     def test_what_was_decided_before_the_end_is_decided_anew(self, db):
         """A link is decided about when its page is observed, and entered a while later."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from scrapy_replica.address import has_secret, host_of
 from scrapy_replica.claim import Claim, Kind, of_rules
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
@@ -27,6 +27,9 @@ from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.sites.counterpart import counterpart
 from scrapy_replica.urls.validation import PROVED
 
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable
+
 
 class Policy:
     """Turns the first objection to a URL into a :class:`Decision`, under the mode.
@@ -43,14 +46,14 @@ class Policy:
         replicas: Replicas,
         rules: CrawlRules,
         guard: TrapGuard,
-        standings: Standings,
+        claims: ClaimTable,
         scope: CrawlScope,
         states: UrlStates,
         schemes: Schemes,
         own_names: OwnNames,
     ) -> None:
         self._config, self._aliases = config, aliases
-        self._replicas, self._rules, self._guard, self._standings = replicas, rules, guard, standings
+        self._replicas, self._rules, self._guard, self._claims = replicas, rules, guard, claims
         self._scope, self._states, self._schemes, self._own_names = scope, states, schemes, own_names
 
     @contextmanager
@@ -167,7 +170,7 @@ class Policy:
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
         unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
-        if self._replicas.own_pages.are_missing(host) or self._standings.is_refuted(unshared):
+        if self._replicas.own_pages.are_missing(host) or self._claims.is_refuted(unshared):
             return FETCH
         decision = self._by_verdict(verdict)
         claims = (*decision.claims, unshared)
@@ -202,7 +205,7 @@ class Policy:
         claims = tuple(
             verdict.claim._replace(kind=kind) for verdict in verdicts for kind in (Kind.MIRROR, Kind.FETCHED)
         )
-        if any(map(self._standings.is_refuted, claims)):
+        if any(map(self._claims.is_refuted, claims)):
             return None
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
         return replace(self._by_verdict(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
@@ -235,7 +238,7 @@ class Policy:
             return FETCH
         if hit.is_named:
             name = Claim(Kind.NAME, host)
-            if self._standings.is_refuted(name):
+            if self._claims.is_refuted(name):
                 return FETCH
             claims = (*claims, name)
         n_agreed = 0 if hit.is_gate else CONFIRMED if hit.is_certain else PROVED
@@ -254,7 +257,7 @@ class Policy:
     def _decision(
         self, wanted: Action, reason: Reason, claim: Claim, evidence: Mapping[str, object], *, is_certain: bool
     ) -> Decision:
-        if self._standings.is_refuted(claim):
+        if self._claims.is_refuted(claim):
             return FETCH
         action = wanted
         if self._config.mode is Mode.OBSERVE:

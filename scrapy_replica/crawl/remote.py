@@ -11,7 +11,6 @@ from scrapy_replica.claim import Work
 from scrapy_replica.crawl.claims.evidence import Evidence
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
-from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Payloads
 from scrapy_replica.crawl.observation import Observation
@@ -52,14 +51,13 @@ class RemoteUpdates:
         orders: Orders,
         evidence: Evidence,
         scope_check: ScopeCheck,
-        standings: Standings,
         restorer: Restorer,
         payloads: Payloads,
         now: Callable[[], float],
     ) -> None:
         self._store, self._replicas, self._rules, self._duplicates = store, replicas, rules, duplicates
         self._runner, self._scope, self._orders, self._evidence = runner, scope, orders, evidence
-        self._scope_check, self._standings, self._restorer = scope_check, standings, restorer
+        self._scope_check, self._restorer = scope_check, restorer
         self._payloads, self._now = payloads, now
         self._known = Recent()
         """Ids of pages: each comes up again when its callback is through."""
@@ -107,7 +105,7 @@ class RemoteUpdates:
 
     def _apply_work(self, update: RemoteUpdate) -> None:
         if update.work:
-            self._standings.refresh()
+            self._store.claims.read_again()
             self._restorer.join(update.work)
 
     def _apply_seeds(self, update: RemoteUpdate) -> None:

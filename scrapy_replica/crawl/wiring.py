@@ -18,7 +18,6 @@ from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.settling import Settling
-from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -80,18 +79,18 @@ class Parts:
         self.rules = CrawlRules(config, store, now)
         self.dust = Dust(config, store, self.rules, self.revisits.is_stale_url)
         self.guard = TrapGuard(config, store.pages)
-        self.samples, self.standings = Samples(store, config.explore, salt, key), Standings(store)
+        self.samples = Samples(store, config.explore, salt, key)
         self.log = DecisionLog(store, self.samples, self.reading, key, now, counts, sink)
         self.restorer = Restorer(store, self.log)
-        schemes = Schemes(self.states, self.samples, self.standings)
-        self.own_names = OwnNames(store, self.samples, self.standings, key)
+        schemes = Schemes(self.states, self.samples, store.claims)
+        self.own_names = OwnNames(store, self.samples, key)
         self.policy = Policy(
             config,
             aliases,
             self.replicas,
             self.rules,
             self.guard,
-            self.standings,
+            store.claims,
             self.scope,
             self.states,
             schemes,
@@ -112,14 +111,14 @@ class Parts:
             on_withdrawn=self.replicas.read_again,
         )
         self.checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)
-        self.claims = Claims(store, self.standings, self.replicas, self.rules, self.restorer, counts)
+        self.claims = Claims(store, self.replicas, self.rules, self.restorer, counts)
         settling = Settling(self.samples, self.replicas, store, key, self.revisits.is_stale)
         self.scope_check = ScopeCheck(store, self.scope, self.replicas, self.claims, settling, self.log, key)
         fallback = Fallback(store, self.intake, self.replicas, schemes, self.samples)
         self.probes = Probes(store, self.intake, self.reading, counts)
         look_ahead = LookAhead(store, self.intake, self.samples, self.guard, payloads)
         self.late_samples = LateSamples(
-            store, self.samples, self.standings, self.replicas, self.claims, self.restorer, fallback, look_ahead
+            store, self.samples, self.replicas, self.claims, self.restorer, fallback, look_ahead
         )
         self.evidence = Evidence(
             store,
@@ -153,7 +152,6 @@ class Parts:
             self.orders,
             self.evidence,
             self.scope_check,
-            self.standings,
             self.restorer,
             payloads,
             now,

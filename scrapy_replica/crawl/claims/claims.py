@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
-from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
@@ -28,13 +27,12 @@ class Claims:
     def __init__(
         self,
         store: CrawlDB,
-        standings: Standings,
         replicas: Replicas,
         rules: CrawlRules,
         restorer: Restorer,
         counts: Counter[str],
     ) -> None:
-        self._store, self._standings, self._replicas, self._rules = store, standings, replicas, rules
+        self._store, self._replicas, self._rules = store, replicas, rules
         self._restorer, self._counts = restorer, counts
 
     def refute(self, claims: Iterable[Claim]) -> None:
@@ -46,8 +44,8 @@ class Claims:
                 self.refute([Claim(Kind.LINKS, claim.of, claim.subject)])
             elif claim.kind is Kind.RULE:
                 self.rule_ended(self._rules.refute(int(claim.subject)), Why.REFUTED)
-            elif claim.kind in TESTED and not self._standings.is_refuted(claim):  # a user's limit is no belief
-                self._standings.refute(claim)
+            elif claim.kind in TESTED and not self._store.claims.is_refuted(claim):  # a user's limit is no belief
+                self._store.claims.refute(claim)
                 self._counts[f"sample/ended/{reason_of(claim).value}"] += 1
                 self._restorer.bring_back(claim, Restoration(Why.REFUTED, str(claim)))
 

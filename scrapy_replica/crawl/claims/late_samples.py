@@ -12,7 +12,6 @@ from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
-from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
@@ -47,14 +46,13 @@ class LateSamples:
         self,
         store: CrawlDB,
         samples: Samples,
-        standings: Standings,
         replicas: Replicas,
         claims: Claims,
         restorer: Restorer,
         fallback: Fallback,
         look_ahead: LookAhead,
     ) -> None:
-        self._store, self._samples, self._standings, self._replicas = store, samples, standings, replicas
+        self._store, self._samples, self._replicas = store, samples, replicas
         self._claims, self._restorer = claims, restorer
         self._fallback, self._look_ahead = fallback, look_ahead
         self._looked: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
@@ -188,7 +186,7 @@ class LateSamples:
         in_force = mirrors.keys() | {Claim(Kind.RULE, str(row.id)) for row in self._store.rules.acting()}
         for claim in self._store.suppressed.claims():
             has_rows = all(one in in_force for one in claim.parts if one.kind in {Kind.MIRROR, Kind.RULE})
-            if not has_rows or self._standings.is_refuted(claim):
+            if not has_rows or self._store.claims.is_refuted(claim):
                 self._claims.lift(claim)
             elif not mirrors.get(claim) and self._samples.test_of(claim).is_refuted:
                 self._claims.refute([claim])  # who led was gone before it heard of all samples

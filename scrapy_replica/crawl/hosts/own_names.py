@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
-from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.hosts.schemes import PROVED, SameByOther
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.decision import Outcome
@@ -21,8 +20,8 @@ class OwnNames:
     :param key: URL -> 64 bits of its request fingerprint, signed.
     """
 
-    def __init__(self, store: CrawlDB, samples: Samples, standings: Standings, key: Callable[[str], int]) -> None:
-        self._store, self._samples, self._standings, self._key = store, samples, standings, key
+    def __init__(self, store: CrawlDB, samples: Samples, key: Callable[[str], int]) -> None:
+        self._store, self._samples, self._key = store, samples, key
         self._looked_up: dict[int, tuple[int, str] | None] = {}
 
     @contextmanager
@@ -54,7 +53,7 @@ class OwnNames:
         if not page_id or got_by != callback:
             return None
         claim = Claim(Kind.NAME, host)
-        if self._standings.is_refuted(claim) or not self._store.pages.has_page(page_id):
+        if self._store.claims.is_refuted(claim) or not self._store.pages.has_page(page_id):
             return None
         is_proved = self._samples.test_of(claim).outcomes[Outcome.SAME] >= PROVED
         return SameByOther(self._store.urls.url_of(page_id), claim, is_proved)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
-from scrapy_replica.crawl.claims.standings import Standings
 from scrapy_replica.crawl.states import FOUND, UrlStates
 from scrapy_replica.crawldb.contract import Known
 from scrapy_replica.decision import Outcome
+
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable
 
 OTHER = {"http": "https", "https": "http"}
 PROVED = 3
@@ -33,8 +35,8 @@ class SameByOther(NamedTuple):
 class Schemes:
     """Knows which hosts are met by both schemes. Only there a URL costs a second look into the store."""
 
-    def __init__(self, states: UrlStates, samples: Samples, standings: Standings) -> None:
-        self._states, self._samples, self._standings = states, samples, standings
+    def __init__(self, states: UrlStates, samples: Samples, claims: ClaimTable) -> None:
+        self._states, self._samples, self._claims = states, samples, claims
         self._met: dict[str, str] = {}
         """Host -> the scheme that it was met by, empty for both."""
 
@@ -49,7 +51,7 @@ class Schemes:
         if (other := self._other(url, host)) is None:
             return None
         claim = Claim(Kind.SCHEME, host)
-        if self._standings.is_refuted(claim):
+        if self._claims.is_refuted(claim):
             return None
         known = self._states.of(other)
         if (
@@ -64,7 +66,7 @@ class Schemes:
     def instead_of(self, url: str, host: str) -> str | None:
         """Return *url*, which brought no page, by the other scheme, where pages that lead there may be suppressed."""
         other, claim = self._other(url, host), Claim(Kind.SCHEME, host)
-        is_acting = other is not None and self._is_proved(claim) and not self._standings.is_refuted(claim)
+        is_acting = other is not None and self._is_proved(claim) and not self._claims.is_refuted(claim)
         return other if is_acting else None
 
     def _is_proved(self, claim: Claim) -> bool:

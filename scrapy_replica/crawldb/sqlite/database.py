@@ -124,6 +124,7 @@ class SqliteCrawlDB:
             raise
         except BaseException:
             self.urls.undo(mark)
+            self.claims.read_again()
             self.n_rollbacks += 1
             raise
 

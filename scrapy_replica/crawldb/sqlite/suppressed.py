@@ -170,16 +170,27 @@ class AddedTable:
 
 
 class ClaimTable:
-    """How the claims stand that have no row of their own among verdicts or rules: in force, unless a row says else."""
+    """How the claims stand that have no row of their own among verdicts or rules: in force, unless a row says else.
+
+    Those that are refuted are held in memory, because every decision asks: a handful.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
+        self._refuted: frozenset[Claim] | None = None
 
     def refute(self, claim: Claim) -> None:
         """Write that samples refuted *claim*."""
         self._write("INSERT OR REPLACE INTO claims VALUES (?, ?)", (str(claim), Standing.REFUTED.value))
+        self.read_again()
 
-    def refuted(self) -> list[Claim]:
-        """Return the claims that samples refuted."""
-        rows = self._read("SELECT claim FROM claims WHERE standing = ?", (Standing.REFUTED.value,))
-        return [Claim.read(name) for (name,) in rows]
+    def is_refuted(self, claim: Claim) -> bool:
+        """Tell whether samples refuted *claim*."""
+        if self._refuted is None:
+            rows = self._read("SELECT claim FROM claims WHERE standing = ?", (Standing.REFUTED.value,))
+            self._refuted = frozenset(Claim.read(name) for (name,) in rows)
+        return claim in self._refuted
+
+    def read_again(self) -> None:
+        """Forget what is held: others wrote some, or a span was taken back."""
+        self._refuted = None
