@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scrapy_replica.crawldb.revisits import Done, History
+from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.freshness.change_rate import Changes, chances, pooled, rates
 
+MAX_ABSENCES = 3
+"""Answers that there is no page after which a URL is asked for in few of the passes."""
 MAX_CHANGED = 16
 """Times between visits that found a change which are kept of a URL; then the older half is forgotten, and half of the
 time without a change."""
@@ -38,6 +41,50 @@ class Expected:
         share, interval = np.array([[host.share, host.interval] for host in hosts]).T
         age = np.array([now - page.history.checked_at for page in pages])
         return [float(chance) for chance in chances(rates(changed, unchanged, share, interval), age)]
+
+
+def seen(before: History, answer: Answer, now: float, *, is_changed: bool) -> History:
+    """Return *before* with a visit that brought the page."""
+    is_first = before.content is None
+    after = before._replace(
+        etag=answer.validators.etag,
+        last_modified=answer.validators.last_modified,
+        body=answer.body,
+        content=answer.content,
+        size=answer.size or before.size,
+        visits=before.visits + 1,
+        changes=before.changes + is_changed,
+        first_at=now if is_first else before.first_at,
+        seen_at=now,
+        checked_at=now,
+        believed=0,
+        misses=0,
+        absences=0,
+        gone_at=None,
+        terms=answer.terms,
+        kept=answer.kept,
+    )
+    return after if is_first else timed(after, now - before.checked_at, is_changed=is_changed)
+
+
+def missed(before: History, now: float, *, is_gone: bool) -> History:
+    """Return *before* with a visit that brought no page, because there is none or for another reason."""
+    # What never was a page is asked for once more.
+    is_unknown = is_gone and not before.visits and not before.misses
+    return before._replace(
+        misses=before.misses + 1,
+        absences=MAX_ABSENCES - 1 if is_unknown else before.absences + is_gone,
+        gone_at=before.gone_at or (now if is_gone else None),
+        checked_at=before.checked_at if before.visits else now,
+    )
+
+
+def believed(before: History, now: float) -> History:
+    """Return *before* with a visit that was answered by 304."""
+    unchanged_s = before.unchanged_s + now - before.checked_at
+    return before._replace(
+        visits=before.visits + 1, believed=before.believed + 1, unchanged_s=unchanged_s, checked_at=now
+    )
 
 
 def timed(history: History, seconds: float, *, is_changed: bool) -> History:

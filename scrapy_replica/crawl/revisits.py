@@ -9,21 +9,16 @@ from collections.abc import Callable, Iterable
 import mmh3
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.histories import Expected, timed, unbelieved
+from scrapy_replica.crawl.histories import MAX_ABSENCES, Expected, believed, missed, seen, unbelieved
+from scrapy_replica.crawl.passes import SLICE, Doubts, Passes
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
-from scrapy_replica.crawldb.revisits import LAST_ROUND, Done, History, Pass
+from scrapy_replica.crawldb.revisits import Done, History, Pass
 from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.freshness.validators import Validators, is_same_etag
 
 logger = logging.getLogger(__name__)
-
-SLICE = 200
-"""URLs looked at in one turn: 10 ms."""
-
-MAX_ABSENCES = 3
-"""Answers that there is no page after which a URL is asked for in few of the passes."""
 
 MAX_MISSES = 3
 """Visits in a row that bring nothing after which no comparison waits for a page."""
@@ -70,7 +65,7 @@ class Revisits:
         counts: Counter[str],
         scope: CrawlScope,
     ) -> None:
-        self._config, self._store, self._salt, self._counts, self._scope = config, store, salt, counts, scope
+        self._config, self._store, self._salt, self._scope = config, store, salt, scope
         self._spider = b""
         self._key, self.now = key, now
         self.is_on = config.revisit
@@ -81,7 +76,8 @@ class Revisits:
         self._failing: set[int] = set()
         """Ids of URLs that brought nothing and are on their way still."""
         self._expected = Expected({})
-        self._pass = Pass.load(store.meta(LAST_ROUND))
+        self._passes = Passes(store, counts)
+        self._doubts = Doubts(store, self._passes, is_on=self.is_on)
         if self.is_on:
             self._open()
 
@@ -92,17 +88,13 @@ class Revisits:
             return
         if self._store.pages.count(1) and not self._store.revisits.done_after(0, 1):
             logger.warning("No page of this job can be asked for again: another scheduler than the add-on's was in use")
-        self._pass = Pass(self._pass.number + 1, self.now(), is_over=False)
+        self._passes.begin(self.now())
         # Mirrors and rewrite rules are tested anew.
         self._store.samples.retire(self._pass.number)
-        self._keep()
 
-    def _keep(self) -> None:
-        self._store.set_meta(LAST_ROUND, self._pass.dump())
-
-    def _count(self, what: str, n: int) -> None:
-        self._counts[f"revisit/{what}"] += n
-        self._pass.counts[what] = self._pass.counts.get(what, 0) + n
+    @property
+    def _pass(self) -> Pass:
+        return self._passes.present
 
     # What callbacks give
 
@@ -146,16 +138,16 @@ class Revisits:
             histories = map(self._store.revisits.of, self._pass.tested)
             self._store.urls.renew([(one.url, URGENT, one.payload) for one in histories if one is not None])
             self._pass.tested = []
-            self._keep()
+            self._passes.keep()
         if self._pass.doubted:
-            self._take_back(self._pass.doubted[0])
+            self._doubts.take_some_back()
         elif self._pass.after is not None:
             self._look(self._pass.after)
 
     def _look(self, after: int) -> None:
         found = self._store.revisits.done_after(after, SLICE)
         self._pass.after = found[-1].history.url if found else None
-        self._keep()
+        self._passes.keep()
         asked = [one for one in found if one.history.checked_at < self._pass.began_at]
         if asked:
             due = [
@@ -163,8 +155,8 @@ class Revisits:
                 for one, chance in zip(asked, self._expected.chances(asked, self._pass.began_at), strict=True)
                 if self._is_due(one, chance)
             ]
-            self._count("due", self._store.urls.renew(due))
-            self._count("not_due", len(asked) - len(due))
+            self._passes.count("due", self._store.urls.renew(due))
+            self._passes.count("not_due", len(asked) - len(due))
 
     def _is_due(self, one: Done, chance: float) -> bool:
         history = one.history
@@ -278,7 +270,7 @@ class Revisits:
         else:
             self._missed(before, answer)
         if self.is_on:
-            self._keep()
+            self._passes.keep()
         return answer.content is None or answer.content != before.content
 
     def is_stale_url(self, url: str) -> bool:
@@ -297,106 +289,42 @@ class Revisits:
     def _not_modified(self, before: History, answer: Answer) -> None:
         if not answer.is_conditional:
             self._missed(before, answer)  # nobody asked
-            self._doubt(before)
+            self._doubts.doubt(self._host_of(before))
             return
-        now = self.now()
-        unchanged = before.unchanged_s + now - before.checked_at
-        self._store.revisits.enter(
-            before._replace(
-                visits=before.visits + 1, believed=before.believed + 1, unchanged_s=unchanged, checked_at=now
-            )
-        )
-        self._count_believed(before, 1)
+        self._store.revisits.enter(believed(before, self.now()))
+        self._passes.count_believed(before, 1)
         promised, told = before.etag, answer.validators.etag
         if promised is not None and told is not None and not is_same_etag(promised, told):
-            self._doubt(before)  # it is about something else
+            self._doubts.doubt(self._host_of(before))  # it is about something else
         elif self._store.revisits.is_doubted(host := self._host_of(before)):
-            self._take_back_later(host)  # it was asked before the host was doubted
+            self._doubts.take_back_later(host)  # it was asked before the host was doubted
         elif self._is_drawn(before.url):
-            self._count("tested", 1)
+            self._passes.count("tested", 1)
             self._pass.tested.append(before.url)
 
-    def _count_believed(self, history: History, n: int) -> None:
-        self._count("not_modified", n)
-        self._count("bytes_saved", n * history.size)
-
     def _seen(self, before: History, answer: Answer, *, has_led: bool) -> None:
-        now, is_first = self.now(), before.content is None
+        is_first = before.content is None
         is_other = not is_first and answer.content != before.content
         is_test = before.believed > 0 and before.checked_at >= self._pass.began_at
         if is_test:  # what it was told a moment ago is forgotten
-            self._count_believed(before, -1)
+            self._passes.count_believed(before, -1)
             before = unbelieved(before)
         is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
-        after = before._replace(
-            etag=answer.validators.etag,
-            last_modified=answer.validators.last_modified,
-            body=answer.body,
-            content=answer.content,
-            size=answer.size or before.size,
-            visits=before.visits + 1,
-            changes=before.changes + is_changed,
-            first_at=now if is_first else before.first_at,
-            seen_at=now,
-            checked_at=now,
-            believed=0,
-            misses=0,
-            absences=0,
-            gone_at=None,
-            terms=answer.terms,
-            kept=answer.kept,
-        )
+        self._store.revisits.enter(seen(before, answer, self.now(), is_changed=is_changed))
         if not is_first:
-            after = timed(after, now - before.checked_at, is_changed=is_changed)
-            self._count("changed" if is_changed else "unchanged", 1)
-        self._store.revisits.enter(after)
+            self._passes.count("changed" if is_changed else "unchanged", 1)
         # The server said a moment ago, or says by its ETag and date, that the page did not change.
         if is_other and (is_test or Validators(before.etag, before.last_modified).promise(answer.validators)):
-            self._doubt(before)
+            self._doubts.doubt(self._host_of(before))
 
     def _missed(self, before: History, answer: Answer) -> None:
-        is_gone, now = answer.status in GONE, self.now()
-        gone_at = before.gone_at or (now if is_gone else None)
-        checked_at = before.checked_at if before.visits else now
-        # What never was a page is asked for once more.
-        absences = (
-            MAX_ABSENCES - 1 if is_gone and not before.visits and not before.misses else before.absences + is_gone
-        )
-        self._store.revisits.enter(
-            before._replace(misses=before.misses + 1, absences=absences, gone_at=gone_at, checked_at=checked_at)
-        )
+        is_gone = answer.status in GONE
+        self._store.revisits.enter(missed(before, self.now(), is_gone=is_gone))
         if before.visits:
-            self._count("gone" if is_gone else "failed", 1)
+            self._passes.count("gone" if is_gone else "failed", 1)
 
     def _host_of(self, history: History) -> str:
         return self._store.urls.row(history.url).host
-
-    # Hosts whose ETags and dates say nothing
-
-    def _doubt(self, history: History) -> None:
-        host = self._host_of(history)
-        if not self._store.revisits.is_doubted(host):
-            self._store.revisits.doubt(host)
-            self._count("hosts_doubted", 1)
-            logger.info("%s says of pages that changed that they did not: it is asked without a condition", host)
-        self._take_back_later(host)
-
-    def _take_back_later(self, host: str) -> None:
-        if self.is_on and host not in self._pass.doubted:
-            self._pass.doubted.append(host)
-            self._keep()
-
-    def _take_back(self, host: str) -> None:
-        """Ask again for some of what *host* answered by 304, as if it had not been asked."""
-        believed = self._store.revisits.believed_of(host, SLICE)
-        for history in believed:
-            self._store.revisits.enter(unbelieved(history))
-            self._count_believed(history, -(history.checked_at >= self._pass.began_at))
-        renewed = [(history.url, 1.0, history.payload) for history in believed]
-        self._count("taken_back", self._store.urls.renew(renewed))
-        if not believed:
-            self._pass.doubted.remove(host)
-            self._keep()
 
     # The end of a pass
 
@@ -404,7 +332,4 @@ class Revisits:
         """Take note that nothing is left to ask for: the next run begins a pass."""
         if not self.is_on or self._pass.is_over:
             return
-        self._pass.is_over = True
-        self._keep()
-        if told := self._pass.in_words():
-            logger.info("%s", told)
+        self._passes.end()

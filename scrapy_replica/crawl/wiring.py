@@ -25,8 +25,9 @@ from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.order.beginning import WITHOUT_TOPIC
 from scrapy_replica.crawl.order.head_rescorer import HeadRescorer
-from scrapy_replica.crawl.order.strategy_runner import WITHOUT_TOPIC, StrategyRunner
+from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.duplicates import Duplicates
 from scrapy_replica.crawl.pages.reading import Reading

@@ -7,29 +7,22 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.order import beginning
 from scrapy_replica.crawl.order.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.order.successor import SHOWN_AT_ONCE, NewScores, Successor
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.topic.relevance import KEY, Relevance
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
 from scrapy_replica.crawldb.visits import Visit
-from scrapy_replica.focus import strategies
 from scrapy_replica.focus.early_order import EarlyOrder
-from scrapy_replica.focus.model_file import load
 from scrapy_replica.focus.relearning import CHOOSES_AT, MOST_UNLABELLED, BestScores, even, next_stage, unlabelled
 from scrapy_replica.focus.scorer import Scorer
 from scrapy_replica.focus.strategy import Strategy
-from scrapy_replica.focus.topic import words_of
 from scrapy_replica.numeric import as_numbers
 from scrapy_replica.records import Link, Page
 
 logger = logging.getLogger(__name__)
 
-WITH_TOPIC, WITHOUT_TOPIC = "link-aware", "breadth-first"
-"""What ``auto`` stands for."""
-
-WORDS = "topic in words"
-"""Key of the topic, where it was given in words."""
 STAGE = "stage"
 """Key of the number of pages at which the topic was learnt last."""
 
@@ -53,8 +46,8 @@ class StrategyRunner:
         except ValueError as error:
             raise ConfigError(str(error)) from None
         self.relevance = Relevance(db, scorer)
-        self._model = self._begun_with(db)
-        self._check_words(config, db)
+        self._model = beginning.model_of(config, db, self.relevance)
+        beginning.check_words(config, db)
         if scorer is not None and config.topic is None and self._model is None:
             self.relevance.have_no_topic()
         self._recipe = Recipe.of(config, self.order)
@@ -83,59 +76,10 @@ class StrategyRunner:
         self.is_warming_up = self._stage is not None and past is None
         self._resume()
 
-    def _begun_with(self, db: CrawlDB) -> bytes | None:
-        """Return the file of the model that the job began with, which it keeps."""
-        file, config = db.meta(MODEL), self._config
-        for setting, value in (("REPLICA_TOPIC", config.topic), ("REPLICA_BACKGROUND", config.background)):
-            if value is not None and file is not None:
-                raise ConfigError(
-                    f"{setting}: the crawl began with a model, which holds its topic; leave {setting} out"
-                )
-            if value is not None and config.topic_model is not None:
-                raise ConfigError(
-                    f"{setting} and REPLICA_TOPIC_MODEL (--model) are both set, and a model holds a topic"
-                )
-        if config.topic_model is None or file is not None:
-            return file
-        if db.meta(RECIPE) is not None:
-            raise ConfigError("REPLICA_TOPIC_MODEL: the crawl began without a model; give another JOBDIR")
-        try:
-            file = config.topic_model.read_bytes()
-            self.relevance.take(load(file).relevance)
-        except (ValueError, OSError) as error:
-            told = error.strerror if isinstance(error, OSError) else error
-            raise ConfigError(f"REPLICA_TOPIC_MODEL: {config.topic_model}: {told}") from None
-        return file
-
-    @staticmethod
-    def _check_words(config: Config, db: CrawlDB) -> None:
-        """Refuse a topic in other words than those that the job began with."""
-        if config.topic is None:
-            return
-        words, kept = words_of(config.topic), db.meta(WORDS)
-        if kept is None and db.meta(KEY) is None:
-            db.set_meta(WORDS, words.encode())
-        elif words != (before := (kept or b"").decode()):
-            told = f"the words {before!r}" if before else "examples"
-            raise ConfigError(f"REPLICA_TOPIC: the crawl began with {told}; give these, or another JOBDIR")
-
     @property
     def order(self) -> str:
         """Name of the strategy in use."""
-        config = self._config
-        has_topic = config.topic is not None or self._model is not None or config.scorer is not None
-        name = config.strategy
-        if name == "auto":
-            name = WITH_TOPIC if has_topic else WITHOUT_TOPIC
-        try:
-            needs_topic = strategies.named(name).needs_topic
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
-        if needs_topic and not has_topic:
-            raise ConfigError(
-                f"REPLICA_STRATEGY is {name}, which needs a topic: set REPLICA_TOPIC (--topic), or choose breadth-first"
-            )
-        return name
+        return beginning.order_of(self._config, has_model=self._model is not None)
 
     def _new_strategy(self) -> Strategy:
         strategy, self._words = self._recipe.make(self.relevance.of_terms, self._model, self._counts)
