@@ -220,6 +220,7 @@ def use_revisits(urls, revisits):
     urls.take()
     urls.finish([url_id])
     revisits.enter(History(url_id, visits=2, believed=1, changed=(1.0,)))
+    revisits.of_page(1)
     revisits.forget_terms([url_id])
     assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
     assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
