@@ -229,7 +229,7 @@ CREATE TABLE rules (
     at REAL NOT NULL,
     right_pairs INTEGER NOT NULL DEFAULT 0,
     wrong_pairs INTEGER NOT NULL DEFAULT 0,
-    images INTEGER NOT NULL DEFAULT 0, -- images that were the page of their URL, less those that do not exist
+    images INTEGER NOT NULL DEFAULT 0, -- images that were the page of their URL, less twice those that do not exist
     proofs TEXT NOT NULL DEFAULT '[]' -- JSON: [image, URLs fetched on purpose for it] of each pair that was to prove it
 );
 CREATE INDEX rules_of_host ON rules (host);
