@@ -150,6 +150,10 @@ class TestIds:
         assert sessions.without("a", "/v;jsessionid=0123456789ABCDEF01") == "/v;jsessionid=*"
         assert sessions.without("a", "/v?q=abcdefabcdef12345679") == "/v?q=abcdefabcdef12345679"
 
+    def test_a_long_document_stays_as_it_is(self):
+        text = "<a href='/v?sid=0123456789abcdef0'>" * 10_000
+        assert Sessions().without("a", text) == text
+
     def test_an_id_of_one_page_of_many_is_none(self):
         sessions, ids = Sessions(), [f"{k:020x}" for k in range(9)]
         for one in ids:

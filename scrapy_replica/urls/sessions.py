@@ -14,6 +14,8 @@ SHARE = 0.25
 """Of the pages of a host: an id that stands in most links of more of them is a session. Later visits meet several."""
 MAX_HOSTS = 1_000
 """Hosts whose links are counted; with one more all are counted anew."""
+LONGEST = 100_000
+"""Characters of a text above which no ids are looked for in it: 10 ms."""
 MAX_IDS = 1_000
 """Ids of one host that are counted."""
 
@@ -47,7 +49,12 @@ class Sessions:
             ids.update(one for one, n in counts.items() if n > 1 and 2 * n > len(found))
 
     def without(self, host: str, text: str) -> str:
-        """Return *text*, of a page of *host* or its URL, with a star in the place of each session id."""
+        """Return *text*, of a page of *host* or its URL, with a star in the place of each session id.
+
+        One of more than 100,000 characters stays as it is.
+        """
+        if len(text) > LONGEST:
+            return text
         ids, n_pages = self._ids.get(host, Counter()), self._pages[host]
         named = set(_named().findall(text)) if "=" in text else ()
         for one in _ids_of(text):
