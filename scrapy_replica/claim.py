@@ -44,6 +44,8 @@ class Kind(str, Enum):
     """A URL of the host *subject* is one page by http and by https."""
     NAME = "name"
     """URLs that pages of the host *subject* name as their own (``rel=canonical``) bring the same pages."""
+    PERMALINK = "permalink"
+    """Links of the host *subject* lead back to the page that they stand on, where both have the shapes *of*."""
     LINKS = "links"
     """Where a page repeats one of the host *subject*, its links to the host *of* lead to the same pages."""
     TRAP = "trap"
@@ -60,9 +62,11 @@ class Kind(str, Enum):
 
 _OF_MIRRORS = frozenset({Kind.UNSHARED, Kind.FETCHED})
 
-_PAIRS = _OF_MIRRORS | {Kind.MIRROR, Kind.LINKS, Kind.TRAP, Kind.BUDGET}
+_PAIRS = _OF_MIRRORS | {Kind.MIRROR, Kind.PERMALINK, Kind.LINKS, Kind.TRAP, Kind.BUDGET}
 
-TESTED = _OF_MIRRORS | {Kind.MIRROR, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.NAME, Kind.LINKS, Kind.TRAP}
+TESTED = _OF_MIRRORS | {
+    Kind.MIRROR, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.NAME, Kind.PERMALINK, Kind.LINKS, Kind.TRAP,
+}  # fmt: skip
 """Kinds that rest on evidence: samples test them, and a refuted one does not act."""
 
 

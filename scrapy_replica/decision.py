@@ -38,6 +38,7 @@ class Reason(str, Enum):
     DUST_RULE = "dust-rule"
     OTHER_SCHEME = "other-scheme"
     OTHER_NAME = "other-name"
+    PERMALINK = "permalink"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
     COLLECTED_LINKS = "collected-links"
@@ -55,6 +56,7 @@ TESTED = frozenset(
         Reason.DUST_RULE,
         Reason.OTHER_SCHEME,
         Reason.OTHER_NAME,
+        Reason.PERMALINK,
         Reason.EXACT_DUPLICATE_LINKS,
         Reason.NEAR_DUPLICATE_LINKS,
         Reason.TRAP_BUDGET,

@@ -19,6 +19,7 @@ from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.guard import Rejection, TrapGuard
 from scrapy_replica.crawl.urls.host_rules import Hit
+from scrapy_replica.crawl.urls.permalinks import Permalinks
 from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
 from scrapy_replica.crawldb.contract import Permission
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
@@ -51,10 +52,12 @@ class Policy:
         states: UrlStates,
         schemes: Schemes,
         own_names: OwnNames,
+        permalinks: Permalinks,
     ) -> None:
         self._config, self._aliases = config, aliases
         self._replicas, self._rules, self._guard, self._claims = replicas, rules, guard, claims
-        self._scope, self._states, self._schemes, self._own_names = scope, states, schemes, own_names
+        self._scope, self._states, self._schemes = scope, states, schemes
+        self._own_names, self._permalinks = own_names, permalinks
 
     @contextmanager
     def looked_up(self, urls: Sequence[str]) -> Iterator[None]:
@@ -109,7 +112,7 @@ class Policy:
             return self._blocked(block, host, callback)
         if permission is Permission.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
             return saved
-        if permission is Permission.MOVE and (saved := self._same_elsewhere(url, host, callback)) is not None:
+        if permission is Permission.MOVE and (saved := self._same_elsewhere(url, host, callback, found_on)) is not None:
             return saved
         if (rejection := self._guard.rejection_of(url, host, found_on)) is not None:
             return self._by_guard(rejection, host)
@@ -170,7 +173,7 @@ class Policy:
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
         unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
-        if self._claims.is_refuted(unshared):
+        if self._replicas.own_pages.are_missing(host) or self._claims.is_refuted(unshared):
             return FETCH
         decision = self._by_verdict(verdict)
         claims = (*decision.claims, unshared)
@@ -210,11 +213,15 @@ class Policy:
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
         return replace(self._by_verdict(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
 
-    def _same_elsewhere(self, url: str, host: str, callback: str) -> Decision | None:
-        """Return the decision about *url* whose page is found by the other scheme, or says that *url* is its own."""
+    def _same_elsewhere(self, url: str, host: str, callback: str, found_on: int | None) -> Decision | None:
+        """Return the decision about *url* whose page is fetched by another URL: as it says itself, as the one that it
+        was found on, or by the other scheme.
+        """
         if not self._config.dust or has_secret(url):
             return None
         reason, same = Reason.OTHER_NAME, self._own_names.same_of(url, host, callback)
+        if same is None:
+            reason, same = Reason.PERMALINK, self._permalinks.same_of(url, host, found_on)
         if same is None:
             reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
         if same is None or not self._replicas.shares(host, callback):

@@ -43,6 +43,7 @@ from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
+from scrapy_replica.crawl.urls.permalinks import Permalinks
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.decision import Mode
 from scrapy_replica.sites.aliases import Aliases
@@ -85,6 +86,7 @@ class Parts:
         self.restorer = Restorer(store, self.log)
         schemes = Schemes(self.states, self.samples, store.claims)
         self.own_names = OwnNames(store, self.samples, key)
+        permalinks = Permalinks(store)
         self.policy = Policy(
             config,
             aliases,
@@ -96,6 +98,7 @@ class Parts:
             self.states,
             schemes,
             self.own_names,
+            permalinks,
         )
         self.intake = Intake(
             store,
@@ -125,6 +128,7 @@ class Parts:
             store,
             self.replicas,
             self.dust,
+            permalinks,
             self.scope,
             self.scope_check,
             self.samples,

@@ -17,6 +17,7 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.urls.dust import Dust, DustFindings
+from scrapy_replica.crawl.urls.permalinks import Permalinks
 from scrapy_replica.crawl.urls.watched_rule import Settled
 from scrapy_replica.crawldb.contract import CrawlDB, Permission, State
 from scrapy_replica.crawldb.pages import MISSING
@@ -41,6 +42,7 @@ class Evidence:
         store: CrawlDB,
         replicas: Replicas,
         dust: Dust,
+        permalinks: Permalinks,
         scope: CrawlScope,
         scope_check: ScopeCheck,
         samples: Samples,
@@ -52,8 +54,9 @@ class Evidence:
         key: Callable[[str], int],
         counts: Counter[str],
     ) -> None:
-        self._store, self._replicas, self._dust, self._scope = store, replicas, dust, scope
-        self._scope_check, self._samples, self._settling, self._fallback = scope_check, samples, settling, fallback
+        self._store, self._replicas, self._dust, self._permalinks = store, replicas, dust, permalinks
+        self._scope, self._scope_check = scope, scope_check
+        self._samples, self._settling, self._fallback = samples, settling, fallback
         self._probes, self._claims, self._log, self._key, self._counts = probes, claims, log, key, counts
 
     def add_page(self, observation: Observation, *, is_own: bool = True) -> None:
@@ -89,6 +92,7 @@ class Evidence:
         """
         key = self._store.urls.key_of(observation.url_id)
         claims = self._claims.claims_for(key)
+        self._try_unshared(claims, is_kept=True)
         if not self._says_nothing(observation):
             return
         if key is not None and any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims):
@@ -103,6 +107,11 @@ class Evidence:
         twin = observation.twin
         is_own = twin is None or twin.host == observation.page.host
         return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} and is_own
+
+    def _try_unshared(self, claims: Sequence[Claim], *, is_kept: bool) -> None:
+        for claim in claims:
+            if claim.kind is Kind.UNSHARED:
+                self._replicas.own_pages.count(claim.subject, is_kept=is_kept)
 
     def end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
@@ -127,6 +136,18 @@ class Evidence:
         )
         self._apply(findings, observation.depth, observation.url_id)
         self._settling.give_up_unread(observation.url_id)
+        self._look_back(observation, asks_more=asks_more)
+
+    def _look_back(self, observation: Observation, *, asks_more: bool) -> None:
+        """Take note whether the page is the one that it was found on."""
+        there = self._permalinks.finder_of(observation.url_id)
+        is_one = self._dust.are_one(observation.page.url, there) if there is not None else None
+        if there is None or is_one is None:
+            return
+        # One that says the same and leads further shows neither.
+        twin = observation.twin
+        if asks_more or is_one or twin is None or not self._dust.are_one(twin.url, there):
+            self._claims.refute(self._permalinks.add(observation.url_id, is_back=is_one and not asks_more))
 
     def _ids(self, urls: Sequence[str]) -> list[int]:
         known = self._store.urls.find([*map(self._key, urls)]) if urls else {}
@@ -144,6 +165,7 @@ class Evidence:
         finder = self._settling.finder_of_news(url_id)
         if finder is None:
             return
+        self._claims.refute(self._permalinks.add(finder, is_back=False))
         samples = [one for one in self._samples.of_url(finder) if one.outcome is not Outcome.OTHER]
         rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
         row = self._store.urls.row(finder)
@@ -155,6 +177,12 @@ class Evidence:
         """Take note of where a URL leads that *callback* was to get."""
         row = self._store.urls.row(url_id)
         self._apply(self._dust.observe_redirect(row.url, url_id, location, callback), row.depth, url_id)
+        is_back = row.parent is not None and self._key(location) == self._store.urls.key_of(row.parent)
+        for sample in self._samples.open_of(url_id):
+            if sample.claim.kind is Kind.PERMALINK:
+                outcome = Outcome.SAME if is_back else Outcome.OTHER
+                self._claims.refute(self._samples.settle(url_id, outcome, sample.claim))
+        self._claims.refute(self._permalinks.add(url_id, is_back=is_back))
 
     def _apply(self, findings: DustFindings, depth: int, found_on: int) -> None:
         """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *found_on* (its id)."""
@@ -202,6 +230,7 @@ class Evidence:
         if location is not None and is_same_path and self._scope.may_stand(location):
             return
         claims = self._claims.claims_for(key)
+        self._try_unshared(claims, is_kept=False)
         self._fallback.add_failure(url_id)
         if status is None or status >= MISSING:
             if is_own or self._store.is_leader:

@@ -14,10 +14,9 @@ from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB, Suppressed
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.crawldb.samples import Stratum
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
 
@@ -83,7 +82,7 @@ class LateSamples:
             is_asked |= self._draw_of(claim, Reason.DUST_RULE, PROVED)
         for claim in self._store.suppressed.claims(Kind.SCHEME):
             is_asked |= self._has_more(claim) and self._fallback.ask_again(claim.subject)
-        for kind in (Kind.SCHEME, Kind.NAME, Kind.LINKS):
+        for kind in (Kind.SCHEME, Kind.NAME, Kind.PERMALINK, Kind.LINKS):
             for claim in self._store.suppressed.claims(kind):
                 is_asked |= self._draw_of(claim, reason_of(claim), 0)
         if not is_asked:

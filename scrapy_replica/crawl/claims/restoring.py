@@ -18,6 +18,7 @@ _REASONS = {
     Kind.RULES: Reason.DUST_RULE,
     Kind.SCHEME: Reason.OTHER_SCHEME,
     Kind.NAME: Reason.OTHER_NAME,
+    Kind.PERMALINK: Reason.PERMALINK,
     Kind.LINKS: Reason.EXACT_DUPLICATE_LINKS,
     Kind.TRAP: Reason.TRAP_BUDGET,
     Kind.BUDGET: Reason.PATH_BUDGET,

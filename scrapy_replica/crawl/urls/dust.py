@@ -117,6 +117,13 @@ class Dust:
         self._learn(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
 
+    def are_one(self, url: str, other: str) -> bool | None:
+        """Tell whether two URLs of one host are one page; ``None`` where one was not read, or has too little text."""
+        form = form_of(url)
+        clusters = self._rules.hosts.of(parse(form).host).pages.clusters
+        mine, theirs = clusters.get(form), clusters.get(form_of(other))
+        return None if mine is None or theirs is None else mine == theirs
+
     def led_to_news(self, url: str, samples_of: Collection[int]) -> DustFindings:
         """Take note that *url*, a sample of rules (their ids), alone led to news: it is not what rules took it for."""
         findings, form = DustFindings(), form_of(url)
@@ -267,18 +274,17 @@ class Dust:
             findings.begun.append(host_named(host.name))
             self._rules.put_in_force(host, watched)
 
-    def gone(self, url: str, rules: Collection[int]) -> None:
+    def gone(self, url: str, rules: Sequence[int]) -> None:
         """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others."""
         if not self._config.dust:
             return
         form = form_of(url)
         host = self._rules.hosts.of(parse(form).host)
         host.gone(form)
-        for watched in host.watched() if rules else ():
-            if watched.id in rules:
-                # A request spent on nothing weighs more than one that was well spent: a third may be missing.
-                watched.images -= 2
-                self._rules.keep(watched)
+        if rules or form in host.awaited:
+            for watched in host.watched():
+                if watched.failed(form, is_acting=watched.id in rules):
+                    self._rules.keep(watched)
 
     def work(self) -> None:
         """Do a little of what is too long for one turn."""

@@ -1,0 +1,107 @@
+"""Links that lead back to the page that they stand on are not fetched, and nothing is lost where some do not."""
+
+from __future__ import annotations
+
+import pytest
+from hostile.building import page
+from hostile.scenario import Scenario, outcomes_of, reasons
+from web import redirect
+
+from scrapy_replica.claim import Claim, Kind
+
+SITE = "http://forum.example"
+THREADS, POSTS, PER_LIST = 40, 4, 10
+
+
+def forum(own=lambda number: False, further=lambda number: False, leads=None):
+    """A forum each thread of which links to its posts, which show the thread.
+
+    :param own: number of the post -> whether its URL is a page of its own.
+    :param further: number of the post -> whether its page leads to one that nothing else leads to.
+    :param leads: number of the post -> what its URL answers instead.
+    """
+    lists = range(0, THREADS, PER_LIST)
+    pages = {f"{SITE}/": page("front", [f"/list/{one}" for one in lists])}
+    for one in lists:
+        pages[f"{SITE}/list/{one}"] = page(f"list {one}", [f"/thread?t={one + n}" for n in range(PER_LIST)])
+    for number in range(THREADS):
+        posts = [1000 + 10 * number + post for post in range(POSTS)]
+        links = ["/", *(f"/show?post={post}" for post in posts)]
+        thread = pages[f"{SITE}/thread?t={number}"] = page(f"thread {number}", links)
+        for post in posts:
+            answer = leads(number) if leads else thread
+            if own(post):
+                answer = page(f"post {post}", links)
+            elif further(post):
+                answer = page(f"thread {number}", [*links, f"/more/{post}"])
+                pages[f"{SITE}/more/{post}"] = page(f"more of {post}", ["/"])
+            pages[f"{SITE}/show?post={post}"] = answer
+    return pages
+
+
+async def crawled(pages, *modes, **more):
+    scenario = Scenario(name="permalinks", tried="", pages=lambda: pages, seeds=(f"{SITE}/",), modes=modes, **more)
+    return await outcomes_of(scenario)
+
+
+def posts_asked(outcome):
+    return sum("/show?" in one.url for one in outcome.ours.asked)
+
+
+@pytest.mark.asyncio
+async def test_few_are_fetched():
+    for outcome in await crawled(forum(), "demote", "drop"):
+        assert not outcome.problems
+        assert posts_asked(outcome) < 0.4 * THREADS * POSTS
+        assert reasons(outcome.ours)["permalink/drop"] > 0.4 * THREADS * POSTS
+    (outcome,) = await crawled(forum(), "observe")
+    assert len(outcome.ours.asked) == len(outcome.plain.asked)
+
+
+@pytest.mark.asyncio
+async def test_those_that_redirect_to_their_page():
+    (outcome,) = await crawled(forum(leads=lambda number: redirect(f"/thread?t={number}")), "demote")
+    assert not outcome.problems
+    assert posts_asked(outcome) < 0.6 * THREADS * POSTS
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(lambda post: not post % 7, id="here and there"),
+        pytest.param(lambda post: post >= 1270, id="of the last threads"),
+        pytest.param(lambda post: post % 10 == POSTS - 1, id="the last one of each thread"),
+        pytest.param(lambda post: post >= 1200 and post % 10 == 1, id="one of each of the last threads"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["demote", "drop"])
+@pytest.mark.asyncio
+async def test_pages_of_their_own_are_found(own, mode):
+    (outcome,) = await crawled(forum(own), mode)
+    assert not outcome.problems
+
+
+@pytest.mark.parametrize("first", [0, 14, 28])
+@pytest.mark.asyncio
+async def test_what_they_alone_lead_to_is_found(first):
+    (outcome,) = await crawled(forum(further=lambda post: post >= 1000 + 10 * first), "demote")
+    assert len(outcome.wanted) > THREADS
+    assert not outcome.problems
+
+
+@pytest.mark.asyncio
+async def test_links_to_other_pages_are_fetched():
+    """As those to related things: the first ones of each page were known."""
+    pages = {f"{SITE}/": page("front", [f"/thing?id={n}" for n in range(THREADS)])}
+    for n in range(THREADS):
+        links = [f"/thing?id={n}", f"/look?at={1000 - n}", f"/look?at={2000 - n}"]
+        pages[f"{SITE}/thing?id={n}"] = pages[f"{SITE}/look?at={1000 - n}"] = page(f"thing {n}", links)
+        pages[f"{SITE}/look?at={2000 - n}"] = page(f"other thing {n}", ["/"])
+    for outcome in await crawled(pages, "demote", "drop"):
+        assert not outcome.problems
+        assert len(outcome.wanted) > 2 * THREADS
+
+
+def test_names_of_claims_are_read_again():
+    claim = Claim(Kind.PERMALINK, "forum.example", "/show?post on /thread?t")
+    assert Claim.read(str(claim)) == claim
