@@ -148,3 +148,20 @@ def test_where_to_come_back_to_is_no_other_place():
     third = leads("http://a.example/compare/7/back/%2F8.html", on="http://a.example/7.html")
     assert {it for it, _ in one} == {it for it, _ in other}
     assert one.isdisjoint(third)
+
+
+def listing(*entries, words="News Sports Weather Culture", menu="News Sports Weather Culture"):
+    """A page whose main text is *words*, below a *menu*."""
+    links = tuple(Link(f"http://a.example/{entry}", entry) for entry in (*menu.split(), *entries))
+    return Page("http://a.example/list", "a.example", "List", text=words, words=40, signature=b"", links=links)
+
+
+def test_parts_of_a_listing_are_told_apart_by_what_they_list_where_a_menu_is_taken_for_their_text():
+    first = content_of(listing("Apples", "Pears"), 0, 1)
+    assert content_of(listing("Pears", "Apples"), 0, 1) == first
+    assert content_of(listing("Plums", "Pears"), 0, 1) != first
+
+
+def test_links_tell_no_page_with_words_of_its_own_apart():
+    words = "Apples are picked in September and kept until spring"
+    assert content_of(listing("Plums", words=words), 0, 1) == content_of(listing("Pears", words=words), 0, 1)

@@ -15,6 +15,7 @@ from scrapy_replica.crawl.urls.host_pages import (
     callback_of,
     content_of,
     form_of,
+    is_of_links,
     own_content,
 )
 from scrapy_replica.crawl.urls.host_rules import HostRules
@@ -89,7 +90,8 @@ class Dust:
         is_told = form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None)
         if is_told and not is_changed:
             return findings
-        twin = twin if twin is not None and twin.host == page.host else None
+        # What resembles another by the words of a menu is no more than its links.
+        twin = twin if twin is not None and twin.host == page.host and not is_of_links(page) else None
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
         host.gates.read(page.links)
         leads = leads_of(page)

@@ -19,6 +19,9 @@ MAX_LEADS = 50_000
 """Places that pages of one host lead to, 10 MB; where one leads beyond is taken for new, which no rule gives away."""
 MAX_LEARNT = 1_000
 """URLs that one learning sees: 0.1 to 0.5 s in steps of 50 ms at most."""
+OF_LINKS = 0.8
+"""Share of the words of a page that are those of its links from which all its links tell it from others: the parts of a
+listing say the same where what is listed is taken for no main text."""
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
 
@@ -41,9 +44,9 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
     them; ``None`` for too short a text.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
-    The last byte stands for the version that the page declares by ``hreflang``: versions are told apart even where
-    nobody has translated the text. The byte before is that of *callback*: pages of which a spider makes different
-    things are different pages to it.
+    Where the words are those of links, all links of the page count. The last byte stands for the version that the page
+    declares by ``hreflang``: versions are told apart even where nobody has translated the text. The byte before is that
+    of *callback*: pages of which a spider makes different things are different pages to it.
     """
     if page.signature is None or page.words < min_words:
         return None
@@ -51,10 +54,19 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
     if page.alternates:
         language = _declared_version(page)
     bag = " ".join(sorted(page.text.split()))
+    if is_of_links(page):
+        bag += " ".join(sorted(link.text for link in page.links))
     # mmh3 kills the process over a str that is no UTF-8.
     number = mmh3.hash64(f"{page.title}\n{bag}\n{page.beside}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
     version = mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & 0xFF
     return number & ~_VERSION | callback << 8 | version
+
+
+def is_of_links(page: Page) -> bool:
+    """Tell whether the main text of *page* is that of links, :data:`OF_LINKS` of its words: a listing, or its menu."""
+    words = {*page.text.split()}
+    linked = {word for link in page.links for word in link.text.split()}
+    return len(words & linked) > OF_LINKS * len(words)
 
 
 def _declared_version(page: Page) -> str:
