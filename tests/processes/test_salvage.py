@@ -218,7 +218,7 @@ class TestWhatIsKept:
             assert salvaged.rows["samples"] == 4
             db = SqliteCrawlDB(tmp_path / f"new-{number}", "a")
             assert [sample.outcome for sample in db.samples.of_claim(claim)] == [Outcome.SAME] * 4
-            assert db.claims.refuted() == [refuted]
+            assert db.claims.is_refuted(refuted)
             db.close()
 
     def test_a_claim_that_makes_no_sense_any_more(self, job, tmp_path):

@@ -236,6 +236,10 @@ class RedisUrlTable(UrlTable):
         for url_id in url_ids:
             self.in_flight.pop(url_id, None)
 
+    def forget(self, url_id: int) -> None:
+        super().forget(url_id)
+        self._job.ship()
+
     def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
         forgotten = super().forget_waiting(prefix)
         self._job.ship()
