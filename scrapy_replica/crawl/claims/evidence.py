@@ -17,6 +17,7 @@ from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.urls.dust import Dust, DustFindings
+from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawl.urls.permalinks import Permalinks
 from scrapy_replica.crawl.urls.watched_rule import Settled
 from scrapy_replica.crawldb.contract import CrawlDB, Permission, State
@@ -177,7 +178,8 @@ class Evidence:
         """Take note of where a URL leads that *callback* was to get."""
         row = self._store.urls.row(url_id)
         self._apply(self._dust.observe_redirect(row.url, url_id, location, callback), row.depth, url_id)
-        is_back = row.parent is not None and self._key(location) == self._store.urls.key_of(row.parent)
+        there = self._permalinks.finder_of(url_id)
+        is_back = there is not None and form_of(location) == form_of(there)  # a location may be no URL
         for sample in self._samples.open_of(url_id):
             if sample.claim.kind is Kind.PERMALINK:
                 outcome = Outcome.SAME if is_back else Outcome.OTHER
