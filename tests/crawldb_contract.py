@@ -14,9 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scrapy_replica.address import name_of
 from scrapy_replica.claim import Claim, Kind, Work
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, State, Suppressed
+from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, State
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample, Stratum
+from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Outcome, Reason
 
 FIRST, SECOND = Claim(Kind.RULE, "1"), Claim(Kind.RULE, "2")
@@ -412,12 +413,15 @@ class CrawlDBContract:
         ids = enter(db, "a/1", "a/2", "b/1")
         for _ in ids:
             db.urls.finish([db.urls.take().id])
-        histories = [History(one, visits=2, changes=1, changed=(0.5, 2.0), checked_at=9.0) for one in ids]
+        told = History(0, visits=2, changes=1, changed=(0.5, 2.0), checked_at=9.0, page=7, items=frozenset({-1, 5}))
+        histories = [told._replace(url=one) for one in ids]
         for history in histories:
             db.revisits.enter(history)
         db.revisits.enter(histories[0]._replace(believed=3))
         assert db.revisits.of(ids[1]) == histories[1]
         assert db.revisits.of(99) is None
+        assert db.revisits.of_page(7)[1:] == histories[1:]
+        assert db.revisits.of_page(8) == []
         assert db.revisits.done_after(ids[0], 9) == [(histories[1], "a", 0), (histories[2], "b", 0)]
         assert [one.url for one in db.revisits.believed_of("a", 9)] == ids[:1]
         assert db.revisits.changes_of_hosts() == {"a": (2, 2, 18.0), "b": (1, 1, 9.0)}

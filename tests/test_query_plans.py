@@ -9,13 +9,14 @@ import pytest
 from crawldb_contract import url
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
-from scrapy_replica.crawldb.contract import URGENT, Suppressed
+from scrapy_replica.crawldb.contract import URGENT
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.visits import Visit
+from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Capture, Doubt, Form, Link, UncertainPair, Verdict
@@ -220,6 +221,7 @@ def use_revisits(urls, revisits):
     urls.take()
     urls.finish([url_id])
     revisits.enter(History(url_id, visits=2, believed=1, changed=(1.0,)))
+    revisits.of_page(1)
     revisits.forget_terms([url_id])
     assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
     assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from scrapy_replica.crawl.urls import rule_judge
 from scrapy_replica.crawl.urls.host_rules import HostRules
-from scrapy_replica.crawl.urls.rule_judge import CrawlRuleJudge
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.context import Condition, Fact
@@ -75,13 +73,6 @@ class TestJudge:
         one = RuleJudge(cube_of([(traits, 10_000, 0), (traits, 0, 20)]))
         assert one.prior(traits) == pytest.approx(0.5)
 
-    def test_a_crawl_teaches_it(self):
-        traits = traits_of(rule(TEMPLATE))
-        known = shipped()
-        assert known.taught([]) is known
-        assert known.taught([(traits, 0, 20)] * 30).prior(traits) > known.prior(traits)
-        assert known.taught([(traits, 20, 0)] * 30).prior(traits) < known.prior(traits)
-
     def test_survives_being_written(self, tmp_path):
         judge = RuleJudge(cube_of(same_kind(DROP, [(9, 1)])))
         judge.save(tmp_path / "judge.json")
@@ -147,17 +138,3 @@ class TestProofs:
 
 def row(rule_id, step, right=0):
     return RuleRow(rule_id, rule(step).to_dict(), "in force" if right else "candidate", False, right, 0, 0, [])
-
-
-def test_the_rules_tried_last_teach(monkeypatch):
-    monkeypatch.setattr(rule_judge, "MOST_TRIED", 5)
-    crawl = CrawlRuleJudge()
-    for number in range(20):
-        wrong = number < 10
-        row = RuleRow(
-            number, rule(DROP).to_dict(), "refuted" if wrong else "in force", False, 20 - 20 * wrong, 20 * wrong, 0, []
-        )
-        crawl.tried(WatchedRule(row))
-        if number == 9:
-            doubted = crawl.judge.prior(traits_of(rule(DROP)))
-    assert crawl.judge.prior(traits_of(rule(DROP))) < shipped().prior(traits_of(rule(DROP))) < doubted

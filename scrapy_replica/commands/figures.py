@@ -69,6 +69,7 @@ NAMES = {
     "revisit.not_modified": "pages not modified (304)",
     "revisit.bytes_saved": "bytes that were not sent for that",
     "revisit.unchanged": "pages that were sent and say what they said",
+    "revisit.items_again": "items that came before, and are left out",
     "revisit.changed": "pages that say something else",
     "revisit.gone": "URLs that have no page any more",
     "revisit.failed": "URLs that had a page and brought an error",

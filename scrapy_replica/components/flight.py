@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -84,6 +84,8 @@ class Flight:
     """Elements of its page, until its callback is through."""
     answer: Answer | None = None
     """What its response tells of changes, where it is a page or word that it did not change."""
+    items: set[int] = field(default_factory=set)
+    """Hashes of the items that its callback gave, word by word but for session ids."""
 
 
 class Flights:

@@ -12,11 +12,14 @@ from urllib.parse import urlsplit
 import mmh3
 from itemadapter import ItemAdapter
 
+from scrapy_replica.address import host_of
 from scrapy_replica.components.slots import SLOT
 from scrapy_replica.records import Novelty
 
 if TYPE_CHECKING:
     from scrapy.http import Response
+
+    from scrapy_replica.urls.sessions import Sessions
 
 MAX_PARTS = 10_000
 """Values of one item that are read."""
@@ -63,6 +66,19 @@ def item_hashes(items: list[Any], response: Response, twin: str | None = None) -
     return found
 
 
+def given_hash(item: Any, response: Response, twin: str | None, sessions: Sessions) -> int | None:
+    """Return 64 bits, signed, for all that *item* says, *sessions* left out; ``None`` where it cannot be read.
+
+    Left out as well is what says how the page was come by, the present time, and what the spider makes up for each
+    item.
+    """
+    try:
+        told = "\n".join(_ExactReader(response, twin, sessions).read("", item, 0))
+    except Exception:  # noqa: BLE001 - its class may do as it likes
+        return None
+    return int(mmh3.hash64(told.encode("utf-8", "surrogatepass"))[0])
+
+
 class RepeatedItems:
     """Items on their way to the pipelines that repeat those of other pages, and the URL that such a page repeats."""
 
@@ -103,9 +119,9 @@ class _Reader:
             if not _is_now(value):
                 yield f"{name}={value.isoformat()}"
         elif isinstance(value, (bytes, bytearray, memoryview)):
-            raw = bytes(value)
-            if raw != self._response.body and not _DOCUMENT.search(raw[:2_000].decode("latin-1")):
-                yield f"{name}={mmh3.hash64(raw)[0]}"
+            told = self._bytes(bytes(value))
+            if told:
+                yield f"{name}={told}"
         elif isinstance(value, Mapping) or ItemAdapter.is_item(value):
             members = value if isinstance(value, Mapping) else ItemAdapter(value)
             for key in sorted(members, key=str):
@@ -136,6 +152,10 @@ class _Reader:
             return request.headers.get("Referer") == told
         return name in _OF_THE_REQUEST and value == request.meta.get(name)
 
+    def _bytes(self, raw: bytes) -> str:
+        is_document = raw == self._response.body or _DOCUMENT.search(raw[:2_000].decode("latin-1"))
+        return "" if is_document else str(mmh3.hash64(raw)[0])
+
     def _scalar(self, value: float | str) -> str:
         if not isinstance(value, str):
             return "" if _is_timestamp(value) else f"{value:g}" if isinstance(value, float) else str(value)
@@ -157,6 +177,24 @@ class _Reader:
     def _holds(self, text: str) -> bool:
         """Tell whether *text* stands in the response or its URL."""
         return text in self._response.url or text.encode("utf-8", "surrogatepass") in self._response.body
+
+
+class _ExactReader(_Reader):
+    """Reads an item word by word, URLs and documents as well."""
+
+    def __init__(self, response: Response, twin: str | None, sessions: Sessions) -> None:
+        super().__init__(response, twin)
+        self._sessions, self._host = sessions, host_of(response.url)
+
+    def _bytes(self, raw: bytes) -> str:
+        return self._sessions.without(self._host, raw.decode("latin-1"))
+
+    def _scalar(self, value: float | str) -> str:
+        if not isinstance(value, str):
+            return super()._scalar(value)
+        is_made_up = _TOKEN.match(value) and not self._holds(value)
+        is_now = _TIME.match(value) and _is_now(_parsed(value))
+        return "" if is_made_up or is_now else self._sessions.without(self._host, value)
 
 
 def _is_now(at: date | None) -> bool:

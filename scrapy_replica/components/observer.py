@@ -54,14 +54,16 @@ class Observer:
         flight.elements = elements_of(response)
         is_read = self._is_to_be_read(response, flight.url_id)
         page, depth = extension.pages.of(response, is_read=is_read), response.meta.get("depth", 0)
-        if extension.has_frontier and extension.returns.is_known(response, flight, page):
+        is_known = extension.has_frontier and extension.returns.is_known(response, flight, page)
+        was_given = is_known and crawl.revisits.seen(flight.url_id) is not None
+        if is_known and not crawl.store.pages.is_unread(flight.url_id):
             observation = crawl.observe_again(page, flight.url_id, depth)
-            observation.was_given = crawl.revisits.seen(flight.url_id) is not None
         else:
             observation = crawl.observe(page, flight.url_id, depth, flight.size)
             if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
                 extension.flush()
             doubt_topic(crawl)
+        observation.was_given = was_given
         flight.observation, _observations[response] = observation, (self, observation)
         return observation
 

@@ -14,7 +14,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.components.callback_outputs import BATCH, CallbackOutputs
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import permission_of
-from scrapy_replica.components.items import item_hashes
+from scrapy_replica.components.items import given_hash, item_hashes
 from scrapy_replica.components.observer import observation_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.scope import belongs, outsiders
@@ -33,11 +33,15 @@ if TYPE_CHECKING:
 
     from scrapy_replica.components.flight import Flight
     from scrapy_replica.crawl import Observation
+    from scrapy_replica.urls.sessions import Sessions
 
 logger = logging.getLogger(__name__)
 
 DEMOTED_PRIORITY = 1_000_000
 """Taken off the priority of a demoted request where another scheduler is in use."""
+
+MOST_GIVEN = 2_000
+"""Items of one page that are known when the crawl comes back, 8 bytes each."""
 
 OWN = ("scrapy.spidermiddlewares.", "scrapy_replica.")
 """Where spider middlewares are that leave the URLs of requests as they are."""
@@ -98,7 +102,7 @@ class LateOutputMiddleware:
             self._end(found_on, response.request)
 
     def _judged(self, found_on: _FoundOn, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
-        requests = [output for output in outputs if isinstance(output, Request)]
+        requests, given = [output for output in outputs if isinstance(output, Request)], set[int]()
         if len(requests) < len(outputs):
             # Now: what comes after may change them.
             items = [output for output in outputs if not isinstance(output, Request)]
@@ -106,11 +110,31 @@ class LateOutputMiddleware:
                 self._tell_repeats(found_on, items)
             else:
                 found_on.take_items(items)
+            given = self._given_before(found_on, asked_by, items)
         requests = [request for request in requests if not self._is_too_far(found_on, request)]
-        left_out = self._judge(found_on, asked_by, requests) if requests else ()
+        left_out = self._judge(found_on, asked_by, requests) if requests else set[int]()
         if left_out and self.IS_EARLY:
             self._stats.max_value("request_depth_max", found_on.observation.depth + 1)  # as Scrapy would have
-        return (output for output in outputs if id(output) not in left_out)
+        return (output for output in outputs if id(output) not in left_out and id(output) not in given)
+
+    def _given_before(self, found_on: _FoundOn, asked_by: Request, items: list[Any]) -> set[int]:
+        """Take note of *items*; return the ids of those that the page gave before, in another pass over the job."""
+        extension = self._extension
+        if not extension.has_frontier or extension.crawl.store.is_shared:
+            return set()
+        flight = extension.flights.of(asked_by)
+        hashes = {id(item): found_on.given_hash(item, extension.returns.sessions) for item in items}
+        told = {one for one in hashes.values() if one is not None}
+        if len(flight.items) < MOST_GIVEN:
+            flight.items |= told
+        try:
+            before = extension.returns.given(flight) if extension.error is None else frozenset()
+        except StoreError as error:
+            extension.stop(error)
+            return set()
+        given = {one for one, told in hashes.items() if told in before}
+        extension.crawl.counts["revisit/items_again"] += len(given)
+        return given
 
     def _is_too_far(self, found_on: _FoundOn, request: Request) -> bool:
         """Tell whether one of Scrapy's own middlewares leaves *request* out, here or by now."""
@@ -262,6 +286,11 @@ class _FoundOn:
         """Take the hashes of *items*."""
         twin = self.observation.twin
         self.items |= item_hashes(items, self._response, twin.url if twin is not None else None)
+
+    def given_hash(self, item: Any, sessions: Sessions) -> int | None:
+        """Return a hash of all that *item* says; ``None`` where it cannot be read."""
+        twin = self.observation.twin
+        return given_hash(item, self._response, twin.url if twin is not None else None, sessions)
 
     @cached_property
     def forms(self) -> set[str]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import mmh3
+from scrapy.http import HtmlResponse
 
+from scrapy_replica.components.extract import tree_of
 from scrapy_replica.crawldb.pages import NOT_MODIFIED
 from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.freshness.validators import validators_of
+from scrapy_replica.pages.page import all_text
+from scrapy_replica.urls.sessions import Sessions
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -31,6 +35,7 @@ class Returns:
 
     def __init__(self, revisits: Revisits, flights: Flights, recorder: Recorder | None) -> None:
         self._revisits, self._flights, self._recorder = revisits, flights, recorder
+        self.sessions = Sessions()
 
     def ask(self, request: Request) -> None:
         """Ask for the page if it changed, unless somebody else puts conditions on *request*."""
@@ -72,14 +77,32 @@ class Returns:
             is_unchanged = response.status == 200 and before.body == _hash(response)
         if is_unchanged:
             flight.is_observed = True
-            flight.answer = self._answer(response, flight, before.content)
+            answer = self._answer(response, flight, before.content)
+            flight.answer = answer._replace(page=before.page, items=before.items)
         return is_unchanged
 
     def is_known(self, response: Response, flight: Flight, page: Page) -> bool:
-        """Tell whether the *page* of *response* says what it said before, and take note of what it says."""
-        flight.answer = self._answer(response, flight, page.signature)
+        """Tell whether the *page* of *response* says what it said before, and take note of what it says.
+
+        One that was not read then is known by all of its text.
+        """
         before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
-        return before is not None and before.content == flight.answer.content
+        content, was = page.signature, before.content if before is not None else None
+        if isinstance(response, HtmlResponse) and (not page.is_read or _is_hash(was)):
+            told = _as_content(mmh3.hash64(all_text(tree_of(response)))[0])
+            content = content if page.is_read and was != told else told
+        answer = self._answer(response, flight, content)
+        assert answer.content is not None
+        self.sessions.see(page.host, [link.url for link in page.links])
+        url = self.sessions.without(page.host, page.url).encode("utf-8", "surrogatepass")
+        flight.answer = answer._replace(page=mmh3.hash64(url + answer.content)[0])
+        return was == answer.content
+
+    def given(self, flight: Flight) -> frozenset[int]:
+        """Return the hashes of the items that the page of *flight* gave before, maybe in another session."""
+        if flight.answer is None or flight.answer.page is None or flight.url_id is None:
+            return frozenset()
+        return self._revisits.given(flight.url_id, flight.answer.page)
 
     def unfinished(self, request: Request) -> None:
         """Take note that not all that the callback of *request* gave is done with: it is to get the page again."""
@@ -93,7 +116,8 @@ class Returns:
         Of one that no callback got: where it redirects to is what there is at its URL.
         """
         if flight.answer is not None:
-            return flight.answer if flight.is_through else flight.answer._replace(terms=None)
+            answer = flight.answer._replace(items=flight.answer.items | flight.items)
+            return answer if flight.is_through else answer._replace(terms=None)
         content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
         terms = self._revisits.terms
         is_cached = flight.status is not None and flight.size is None
@@ -107,7 +131,7 @@ class Returns:
             response.status,
             validators_of(headers.get("ETag"), headers.get("Last-Modified"), self._revisits.now()),
             body,
-            content if content is not None else body.to_bytes(8, "big", signed=True),
+            content if content is not None else _as_content(body),
             flight.size or 0,
             flight.is_conditional,
             is_cached=flight.size is None,
@@ -146,3 +170,13 @@ def _nothing(response: Response, **_: Any) -> None:
 
 def _hash(response: Response) -> int:
     return int(mmh3.hash64(response.body)[0])
+
+
+def _as_content(text: int) -> bytes:
+    """Return a hash of all that a page says as what stands for its main text."""
+    return text.to_bytes(8, "big", signed=True)
+
+
+def _is_hash(content: bytes | None) -> bool:
+    """Tell whether *content* is such a hash."""
+    return content is not None and len(content) == 8

@@ -63,6 +63,8 @@ def seen(before: History, answer: Answer, now: float, *, is_changed: bool) -> Hi
         gone_at=None,
         terms=answer.terms,
         kept=answer.kept,
+        page=before.page if answer.page is None else answer.page,
+        items=before.items if answer.page is None else answer.items,
     )
     return after if is_first else timed(after, now - before.checked_at, is_changed=is_changed)
 

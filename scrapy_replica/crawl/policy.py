@@ -173,7 +173,7 @@ class Policy:
             return self._rewritten(decision, target)
         # Nobody but the copy leads to it: what the two have in common says less about it.
         unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
-        if self._replicas.own_pages.are_missing(host) or self._claims.is_refuted(unshared):
+        if self._claims.is_refuted(unshared):
             return FETCH
         decision = self._by_verdict(verdict)
         claims = (*decision.claims, unshared)

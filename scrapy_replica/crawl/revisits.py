@@ -119,6 +119,19 @@ class Revisits:
         history = self.before(url_id)
         return history if history is not None and history.terms == self.terms else None
 
+    def given(self, url_id: int, page: int) -> frozenset[int]:
+        """Return the hashes of the items that callbacks gave of the page of that URL, if an earlier pass saw it.
+
+        *page* is a hash of what it says and of its URL without session ids: it may have been seen in another session.
+        """
+        found = self._store.revisits.of_page(page) if self.is_on else []
+        before = self.before(url_id) if found else None
+        if before is not None and before.gone_at is not None:
+            return frozenset()  # it comes back
+        if all(one.first_at >= self._pass.began_at for one in (*found, *filter(None, [before]))):
+            return frozenset()
+        return frozenset().union(*(one.items for one in found if one.terms == self.terms))
+
     def lost(self, url_ids: Iterable[int]) -> None:
         """Take note that something that the pages of these URLs led to is not known any more."""
         self._store.revisits.forget_terms(url_ids)

@@ -26,7 +26,6 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from scrapy_replica.claim import Claim
     from scrapy_replica.crawldb.remote import FoundUrl, RemoteUpdate
     from scrapy_replica.crawldb.sqlite.blocks import BlockTable
     from scrapy_replica.crawldb.sqlite.captures import CaptureTable
@@ -145,25 +144,6 @@ class Known(NamedTuple):
     state: State
     parent: int | None
     """Id of the page that it was found on."""
-
-
-class Suppressed(NamedTuple):
-    """A URL that a claim suppressed."""
-
-    id: int
-    claim: Claim
-    representative: int | None
-    """Key of the URL that is fetched in its place."""
-
-
-class Restored(NamedTuple):
-    """A suppressed URL that comes back."""
-
-    id: int
-    url: str | None
-    """``None`` where it went on meanwhile."""
-    representative: int | None
-    """Key of the URL that was fetched in its place."""
 
 
 class UrlStore(Protocol):

@@ -49,6 +49,10 @@ class History(NamedTuple):
     """Under which a callback was through with that body, signed 64-bit hash; ``None`` where none was."""
     kept: bytes | None = None
     """SHA-1 of that body, as sent, if it is kept as WARC."""
+    page: int | None = None
+    """Signed 64-bit hash of what its last page said and of its URL without session ids; ``None``: it had none."""
+    items: frozenset[int] = frozenset()
+    """Hashes of the items that the callback gave of that page, word by word but for session ids."""
 
 
 class Done(NamedTuple):

@@ -19,6 +19,6 @@ class RuleRow(NamedTuple):
     """Pairs of URL and image that were fetched and are one page."""
     wrong: int
     images: int
-    """Images fetched that are the page of their URL, less those that do not exist."""
+    """Images fetched that are the page of their URL, less twice those that do not exist."""
     proofs: list[tuple[str, int]]
     """(image, URLs fetched on purpose for it) of each pair that was to prove it."""

@@ -27,3 +27,7 @@ class Answer(NamedTuple):
     """Under which a callback was through with it, 64 bits, signed; ``None`` where none was."""
     kept: bytes | None = None
     """SHA-1 of the body, as sent, if it is kept as WARC."""
+    page: int | None = None
+    """Signed 64-bit hash of *content* and of its URL without session ids; ``None`` where there is no page."""
+    items: frozenset[int] = frozenset()
+    """Hashes of the items that its callback gave, word by word but for session ids."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -109,11 +109,6 @@ class RuleJudge:
     def expected(self, traits: Traits, wrong: float, groups: float) -> float:
         """Return the share of wrong groups to expect where of *groups* of its own *wrong* ones are wrong, 0..1."""
         return (wrong + WEIGHT * self.prior(traits)) / (groups + WEIGHT)
-
-    def taught(self, examples: Iterable[Example]) -> RuleJudge:
-        """Return the judge that knows *examples* as well."""
-        listed = list(examples)
-        return RuleJudge(self.lac.cube.merged(cube_of(listed))) if listed else self
 
     def save(self, path: Path) -> None:
         data = {"format": FORMAT, "traits": list(TRAITS), **self.lac.cube.to_dict()}

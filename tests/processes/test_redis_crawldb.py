@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from redis_server import RedisServer, age, die, server_of
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
-from scrapy_replica.crawldb.contract import Found, Permission, State, StoreError, Suppressed
+from scrapy_replica.crawldb.contract import Found, Permission, State, StoreError
 from scrapy_replica.crawldb.redis import database
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
@@ -32,6 +32,7 @@ from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import Records, Row
+from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]

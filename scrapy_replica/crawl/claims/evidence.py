@@ -93,7 +93,6 @@ class Evidence:
         """
         key = self._store.urls.key_of(observation.url_id)
         claims = self._claims.claims_for(key)
-        self._try_unshared(claims, is_kept=True)
         if not self._says_nothing(observation):
             return
         if key is not None and any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims):
@@ -108,11 +107,6 @@ class Evidence:
         twin = observation.twin
         is_own = twin is None or twin.host == observation.page.host
         return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} and is_own
-
-    def _try_unshared(self, claims: Sequence[Claim], *, is_kept: bool) -> None:
-        for claim in claims:
-            if claim.kind is Kind.UNSHARED:
-                self._replicas.own_pages.count(claim.subject, is_kept=is_kept)
 
     def end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
@@ -232,7 +226,6 @@ class Evidence:
         if location is not None and is_same_path and self._scope.may_stand(location):
             return
         claims = self._claims.claims_for(key)
-        self._try_unshared(claims, is_kept=False)
         self._fallback.add_failure(url_id)
         if status is None or status >= MISSING:
             if is_own or self._store.is_leader:

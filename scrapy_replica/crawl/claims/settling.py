@@ -167,7 +167,8 @@ class Settling:
         key = self._fingerprint(twin)
         known = self._store.urls.find([key]).get(key)
         if known is None:
-            return self._add_own(url_id) if self._replicas.own_pages.are_missing(page.host) else []
+            is_tested = self._store.claims.is_refuted(verdict.claim._replace(kind=Kind.UNSHARED))
+            return self._add_own(url_id) if is_tested else []
         if self._store.pages.has_failed(known.id):
             return self._add_own(url_id)
         if known.state is not State.DROPPED:

@@ -13,7 +13,6 @@ from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.fetched_pages import FetchedPages
-from scrapy_replica.crawl.hosts.own_pages import OwnPages
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
 from scrapy_replica.crawldb.contract import CrawlDB
@@ -76,7 +75,6 @@ class Replicas:
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
-        self.own_pages = OwnPages()
         self._callbacks: dict[str, frozenset[str]] = {}
         """Host -> names of the callbacks that get its pages."""
         self._uncertain = UncertainPairs(db.uncertain_pairs, self._detector)
@@ -134,7 +132,7 @@ class Replicas:
         else:
             self._detector.expire(copy)
         self._detector.copies.by_hand.discard(copy)
-        self._forget_copy(copy)
+        self.fetched.forget(copy)
 
     def work(self) -> bool:
         """Do a little of what is too long for one turn; tell whether there is more."""
@@ -289,12 +287,8 @@ class Replicas:
             return None
         self._detector.withdraw(verdict.copy)
         self._db.verdicts.end(verdict.copy, Standing.REFUTED)
-        self._forget_copy(verdict.copy)
+        self.fetched.forget(verdict.copy)
         return verdict
-
-    def _forget_copy(self, copy: str) -> None:
-        self.own_pages.forget(copy)
-        self.fetched.forget(copy)
 
     # Verdicts
 
@@ -322,7 +316,7 @@ class Replicas:
         for verdict in touched:
             self._db.verdicts.end(verdict.copy, Standing.DISABLED)
             self._detector.copies.by_hand.discard(verdict.copy)
-            self._forget_copy(verdict.copy)
+            self.fetched.forget(verdict.copy)
         return touched
 
     def part(self, a: str, b: str) -> list[Verdict]:
@@ -354,7 +348,7 @@ class Replicas:
     def _end(self, copy: str, standing: Standing) -> Verdict:
         verdict = self._detector.verdicts[copy]
         self._detector.expire(copy)
-        self._forget_copy(copy)
+        self.fetched.forget(copy)
         self._detector.copies.by_hand.discard(copy)
         self._db.verdicts.end(copy, standing)
         return verdict

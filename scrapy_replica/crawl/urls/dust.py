@@ -276,17 +276,18 @@ class Dust:
             findings.begun.append(host_named(host.name))
             self._rules.put_in_force(host, watched)
 
-    def gone(self, url: str, rules: Sequence[int]) -> None:
+    def gone(self, url: str, rules: Collection[int]) -> None:
         """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others."""
         if not self._config.dust:
             return
         form = form_of(url)
         host = self._rules.hosts.of(parse(form).host)
         host.gone(form)
-        if rules or form in host.awaited:
-            for watched in host.watched():
-                if watched.failed(form, is_acting=watched.id in rules):
-                    self._rules.keep(watched)
+        for watched in host.watched() if rules else ():
+            if watched.id in rules:
+                # A request spent on nothing weighs more than one that was well spent: a third may be missing.
+                watched.images -= 2
+                self._rules.keep(watched)
 
     def work(self) -> None:
         """Do a little of what is too long for one turn."""

@@ -61,8 +61,6 @@ class HostRules:
         """Key of the rule -> the rule, ended ones as well, which are not proposed again."""
         self.dead: set[str] = set()
         """Forms that there is no page at."""
-        self.awaited: set[str] = set()
-        """Images that were asked for to prove a rule."""
         self._apart: dict[tuple[int, ...], list[str]] = {}
         """Ids of rules that were wrong together -> forms that were asked for to tell which of them is wrong."""
         self.spent = 0
@@ -82,14 +80,13 @@ class HostRules:
         """Roughly the bytes that it takes in memory."""
         n_spellings = len(self._spellings) if self._spellings is not None else 0
         rules = sum(watched.weight for watched in self.own.values())
-        n_forms = len(self.dead) + len(self.awaited) + len(self.gates)
+        n_forms = len(self.dead) + len(self.gates)
         return self.pages.weight + rules + 300 * n_spellings + 150 * n_forms
 
     def take(self, row: RuleRow, url_ids: dict[str, int]) -> WatchedRule:
         """Take up a rule of this host; *url_ids* are those of the pages by their form, as far as they are known."""
         watched = WatchedRule(row)
         self.own[watched.rule.key] = watched
-        self.awaited.update(image for image, _ in row.proofs)
         self.spent += sum(count for _, count in row.proofs)
         watched.learn(self.pages, url_ids)
         return watched

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from operator import attrgetter
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.urls.host_pages import BOILERPLATE_NAMES, HostPages, form_of, name_of
+from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawl.urls.host_rules import HostRules
-from scrapy_replica.crawl.urls.rule_judge import CrawlRuleJudge
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Mode
 from scrapy_replica.urls.interchange import rules_at
+from scrapy_replica.urls.judge import shipped
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.rule import Rule
 
@@ -27,9 +28,6 @@ WAITING_LOOKED_AT = 500
 guessed: with 200 half of those that were to prove one rule of a campus crawl did not exist."""
 PROOFS, PROOF_SHARE = 12, 0.1
 """URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
-HOPELESS = 0.8
-"""Share of wrong pairs to expect from which no page is fetched to prove a rule: no shipped guess is doubted so much,
-only what this crawl saw refuted."""
 MAX_CANDIDATES = 12
 """Rules of one host under proof at a time."""
 MAX_LESSONS = 50
@@ -47,7 +45,6 @@ class RuleProposals:
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], wide: Sequence[WatchedRule]) -> None:
         self._config, self._db, self._now, self._wide = config, db, now, wide
         self._priors = RulePriors()
-        self._judge = CrawlRuleJudge()
         if config.rules is not None:
             try:
                 self._priors.give(rules_at(config.rules))
@@ -61,12 +58,10 @@ class RuleProposals:
     def certain(self, watched: WatchedRule) -> None:
         """Take note that a rule is certain on its host."""
         self._priors.proved(watched.rule)
-        self._judge.tried(watched)
 
     def refuted(self, watched: WatchedRule) -> None:
         """Take note that a rule was wrong on its host."""
         self._priors.refuted(watched.rule)
-        self._judge.tried(watched)
 
     # What is proposed
 
@@ -74,7 +69,7 @@ class RuleProposals:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
         rules = self._priors.rules_for(form, host.name)
         if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
-            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=self._judge.judge)
+            self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=shipped())
         return sum(self.candidate(rule, host) for rule in rules) > 0
 
     def work(self) -> tuple[str, list[Rule]] | None:
@@ -103,21 +98,10 @@ class RuleProposals:
         under_proof = [watched for watched in host.watched() if watched.state is Standing.CANDIDATE]
         row = RuleRow(0, rule.to_dict(), Standing.CANDIDATE, False, 0, 0, 0, [])
         watched = WatchedRule(row)
-        is_refused = len(under_proof) >= MAX_CANDIDATES or host.is_refused(watched)
-        if is_refused or (not rule.is_gate and self._is_sweeping(watched, host.pages)):
+        if len(under_proof) >= MAX_CANDIDATES or host.is_refused(watched):
             return False
         host.take(row._replace(id=self._db.rules.enter(row.rule, self._now())), {})
         return True
-
-    @staticmethod
-    def _is_sweeping(watched: WatchedRule, pages: HostPages) -> bool:
-        """Tell whether the rule makes one URL of pages with many names: no duplicate has so many."""
-        names: dict[str, set[str]] = {}
-        for form in pages.clusters:
-            image = watched.image(form)
-            if image is not None:
-                names.setdefault(image, {name_of(image)}).add(name_of(form))
-        return any(len(found) > BOILERPLATE_NAMES for found in names.values())
 
     # How it is proved
 
@@ -127,7 +111,7 @@ class RuleProposals:
         if self._config.mode is Mode.OBSERVE or not (is_news or n_pages >= host.next_plan):
             return []
         host.next_plan = n_pages + max(PLAN_EVERY, n_pages // PLAN_GROWTH)
-        unproved = self._worth_a_proof(host)
+        unproved = sorted(filter(attrgetter("needs_proof"), host.watched()), key=lambda one: one.doubt(shipped()))
         left = int(PROOFS + PROOF_SHARE * n_pages) - host.spent
         if not unproved or left <= 0:
             return []
@@ -140,14 +124,5 @@ class RuleProposals:
             left -= len(found)
             host.spent += len(found)
             if len(watched.proofs) > known:
-                host.awaited.update(image for image, _ in watched.proofs)
                 self._db.rules.set_proofs(watched.id, watched.proofs)
         return probes
-
-    def _worth_a_proof(self, host: HostRules) -> list[WatchedRule]:
-        """Return the rules to be proved, the least doubtful first; the hopeless may prove themselves by what is
-        fetched anyway.
-        """
-        doubts = [(watched.doubt(self._judge.judge), watched) for watched in host.watched() if watched.needs_proof]
-        doubts.sort(key=lambda entry: entry[0])
-        return [watched for doubt, watched in doubts if doubt <= HOPELESS]

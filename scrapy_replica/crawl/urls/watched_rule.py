@@ -10,7 +10,7 @@ from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.rule_places import Place, Places, place_of
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Outcome
-from scrapy_replica.urls.judge import Example, RuleJudge, traits_of
+from scrapy_replica.urls.judge import RuleJudge, traits_of
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.rulebook import RuleBook
@@ -23,8 +23,6 @@ IMAGES_NEEDED = 2
 fetched as it stands: a session id may not matter and yet be obligatory."""
 PAIRS_PER_RULE = 6
 """Pairs fetched on purpose to prove one rule."""
-MOST_MISSING = -2
-"""Images asked for that do not exist, less those that do, at which no more are asked for."""
 TOLD_WRONG = 2
 """Wrong pairs that are told as examples."""
 _MAX_SEEN = 5_000
@@ -145,11 +143,6 @@ class WatchedRule:
     @property
     def needs_proof(self) -> bool:
         return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not all(self.level)
-
-    @property
-    def example(self) -> Example:
-        """What came of it, for the judge of rules like it."""
-        return self.rule.traits or traits_of(self.rule), self.right, self.wrong
 
     def doubt(self, judge: RuleJudge) -> float:
         """Return the share of wrong pairs that *judge* expects, 0..1."""
@@ -346,21 +339,12 @@ class WatchedRule:
         is_short = host.clusters.get(form) is None or (image in host.clusters and host.clusters[image] is None)
         return Settled(url_id, Outcome.UNKNOWN, (self.id,)) if is_short else None
 
-    def failed(self, form: str, *, is_acting: bool) -> bool:
-        """Take note that there is no page at *form*; tell whether that says something of the rule."""
-        # A request spent on nothing weighs more than one that was well spent: a third of the images may be missing.
-        is_awaited = any(form == image for image, _ in self.proofs)
-        self.images -= 2 if is_acting else is_awaited
-        return is_acting or is_awaited
-
     def pairs(self, host: HostPages, waiting: Iterable[str], most: int, is_one: Callable[[Pair], bool]) -> list[str]:
         """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs.
 
         Pairs that *is_one* calls one page, by the rules in force, are none to spend a request on before this one acts.
         """
-        fetched: list[str] = []
-        if self.images > MOST_MISSING:
-            fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
+        fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
         known = host.clusters.keys() | self._seen.keys()
         asked = {image for image, _ in self.proofs}
         found: list[str] = []
@@ -369,9 +353,7 @@ class WatchedRule:
         for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, wanted, says_nothing):
             if len(found) >= most:
                 break
-            is_group_enough = self.images <= MOST_MISSING and pair.image in self._seen
-            forms = (pair.url,) if is_group_enough else (pair.url, pair.image)
-            new = [form for form in forms if not (form in host.clusters or form in asked or form in found)]
+            new = [form for form in pair if not (form in host.clusters or form in asked or form in found)]
             new = new[: most - len(found)]
             found += new
             asked.add(pair.image)

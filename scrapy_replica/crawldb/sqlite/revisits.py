@@ -14,7 +14,8 @@ from scrapy_replica.crawldb.sqlite.schema import DONE
 # The fields of the records are columns; the host is that of the URL.
 COLUMNS = ", ".join(f"revisits.{name}" for name in History._fields)
 
-CHANGED = History._fields.index("changed")
+MOST_OF_PAGE = 100
+"""URLs of one page that are looked at."""
 
 INSERT = (
     f"INSERT OR REPLACE INTO revisits ({', '.join(History._fields)}, host)"
@@ -36,7 +37,13 @@ class RevisitTable:
     def enter(self, history: History) -> None:
         """Keep *history* in place of an earlier one of its URL."""
         changed = np.array(history.changed, dtype="<f4").tobytes()
-        self._write(INSERT, history._replace(changed=changed))  # type: ignore[arg-type]
+        items = np.array(sorted(history.items), dtype="<i8").tobytes()
+        self._write(INSERT, history._replace(changed=changed, items=items))  # type: ignore[arg-type]
+
+    def of_page(self, page: int) -> list[History]:
+        """Return the histories of the URLs that had that page."""
+        rows = self._read(f"SELECT {COLUMNS} FROM revisits WHERE page = ? LIMIT {MOST_OF_PAGE}", (page,))
+        return [_history(row) for row in rows]
 
     def done_after(self, url_id: int, most: int) -> list[Done]:
         """Return the histories of at most so many URLs that are done, and where they lie, in the order of ids."""
@@ -79,5 +86,10 @@ class RevisitTable:
 
 
 def _history(row: Sequence[Any]) -> History:
-    changed: bytes = row[CHANGED]
-    return History(*row)._replace(changed=tuple(np.frombuffer(changed, dtype="<f4").tolist()))
+    history = History(*row)
+    changed: Any = history.changed
+    items: Any = history.items
+    return history._replace(
+        changed=tuple(np.frombuffer(changed, dtype="<f4").tolist()),
+        items=frozenset(np.frombuffer(items, dtype="<i8").tolist()),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 17
+VERSION = 18
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -134,8 +134,11 @@ CREATE TABLE revisits (               -- what asking for a URL showed, and for i
     absences INTEGER NOT NULL,        -- those of them that said that there is no page: 404 or 410
     gone_at REAL,                     -- since when there is no page
     terms INTEGER,                    -- hash of those under which a callback was through with that body
-    kept BLOB                         -- captures.digest of that body
+    kept BLOB,                        -- captures.digest of that body
+    page INTEGER,                     -- hash of what its last page said and of its URL without session ids
+    items BLOB NOT NULL               -- hashes of the items that the callback gave of that page, 8 bytes each
 );
+CREATE INDEX visits_of_page ON revisits (page) WHERE page IS NOT NULL;
 CREATE INDEX believed ON revisits (host, checked_at, believed) WHERE believed > 0;
 CREATE TABLE doubted (                -- hosts of which a page changed and its ETag and Last-Modified did not
     host TEXT PRIMARY KEY
@@ -226,7 +229,7 @@ CREATE TABLE rules (
     at REAL NOT NULL,
     right_pairs INTEGER NOT NULL DEFAULT 0,
     wrong_pairs INTEGER NOT NULL DEFAULT 0,
-    images INTEGER NOT NULL DEFAULT 0, -- images that were the page of their URL, less those that do not exist
+    images INTEGER NOT NULL DEFAULT 0, -- images that were the page of their URL, less twice those that do not exist
     proofs TEXT NOT NULL DEFAULT '[]' -- JSON: [image, URLs fetched on purpose for it] of each pair that was to prove it
 );
 CREATE INDEX rules_of_host ON rules (host);

@@ -1,0 +1,26 @@
+"""What a store keeps of URLs that are not fetched, or behind the others: by which claims, and what stands for them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scrapy_replica.claim import Claim
+
+
+class Suppressed(NamedTuple):
+    """A URL that a claim suppressed."""
+
+    id: int
+    claim: Claim
+    representative: int | None
+    """Key of the URL that is fetched in its place."""
+
+
+class Restored(NamedTuple):
+    """A suppressed URL that comes back."""
+
+    id: int
+    url: str | None
+    """``None`` where it went on meanwhile."""
+    representative: int | None
+    """Key of the URL that was fetched in its place."""
