@@ -211,7 +211,7 @@ class TestText:
         assert "  new                            6    86 %" in out
         assert "host is a copy of another      0            4       2      1" in out
         told = " ".join(out.split())
-        assert "Saved: at least 4 requests; 2 tests, 1 wrong. So about 3 pages of what was saved are lost." in told
+        assert "Saved: at least 4 requests; 2 tests, 1 wrong. Lost: about 3 pages." in told
         assert "b.example is a.example, score 0.90, 4 URLs saved" in out
 
     def test_the_control_page_says_the_same(self, job):

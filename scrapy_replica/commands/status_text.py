@@ -193,7 +193,7 @@ def _lost(status: Status) -> str:
     else:
         told += f"; {tests_in_words(status.facts)}."
         if status.facts.wrong:
-            told += f" So about {counted(round(lost.about), 'page')} of what was saved are lost."
+            told += f" Lost: about {counted(round(lost.about), 'page')}."
         told += f" No sample tells of {lost.untested:,}." if lost.untested else ""
     return wrapped(told) + "\n"
 

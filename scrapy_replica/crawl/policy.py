@@ -222,6 +222,8 @@ class Policy:
         reason, same = Reason.OTHER_NAME, self._own_names.same_of(url, host, callback)
         if same is None:
             reason, same = Reason.PERMALINK, self._permalinks.same_of(url, host, found_on)
+            if same is not None and not self._rules.is_of_callback(same.url, callback):
+                same = None  # another callback makes other items of the same page
         if same is None:
             reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
         if same is None or not self._replicas.shares(host, callback):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 from hostile.building import page
 from hostile.scenario import Scenario, outcomes_of, reasons
+from scrapy import Spider
+from scrapy.linkextractors import LinkExtractor
 from web import redirect
 
 from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.crawl.urls.permalinks import PROVED, Permalinks
+from scrapy_replica.crawldb.contract import CrawlDB, Permission, UrlRow
 
-SITE = "http://forum.example"
+HOST = "forum.example"
+SITE = f"http://{HOST}"
 THREADS, POSTS, PER_LIST = 40, 4, 10
 
 
@@ -87,6 +94,39 @@ async def test_what_they_alone_lead_to_is_found(first):
     (outcome,) = await crawled(forum(further=lambda post: post >= 1000 + 10 * first), "demote")
     assert len(outcome.wanted) > THREADS
     assert not outcome.problems
+
+
+class LateCallback(Spider):
+    """Lets another callback get the posts of the last threads, which alone makes items of them."""
+
+    name = "late callback"
+    extractor = LinkExtractor()
+
+    def parse(self, response):
+        for link in self.extractor.extract_links(response):
+            is_late = "/show?" in link.url and int(link.url.partition("=")[2]) >= 1300
+            yield response.follow(link, self.parse_post if is_late else self.parse)
+
+    def parse_post(self, response):
+        yield {"post": response.url}
+        yield from self.parse(response)
+
+
+@pytest.mark.asyncio
+async def test_what_another_callback_is_to_get_is_fetched():
+    (outcome,) = await crawled(forum(), "demote", spider=LateCallback)
+    posts = {one["post"] for one in outcome.ours.items}
+    assert len(posts) == POSTS * (THREADS - 30)
+    assert posts_asked(outcome) < POSTS * THREADS
+
+
+def test_shapes_without_end_are_not_remembered():
+    """As a site makes them up that wants the memory of whoever crawls it: nothing of them is looked up."""
+    permalinks, name = Permalinks(cast(CrawlDB, None)), "x" * 400
+    for parent in range(PROVED):
+        link = UrlRow(1, HOST, HOST, f"{SITE}/{name}?post=1", 1, 0.0, 0, False, 1, parent, None, Permission.MOVE)
+        assert permalinks.add(link, f"{SITE}/thread?t={parent}", is_back=True) == []
+    assert permalinks.same_of(f"{SITE}/{name}?post=2", HOST, 1) is None
 
 
 @pytest.mark.asyncio

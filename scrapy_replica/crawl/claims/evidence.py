@@ -135,14 +135,15 @@ class Evidence:
 
     def _look_back(self, observation: Observation, *, asks_more: bool) -> None:
         """Take note whether the page is the one that it was found on."""
-        there = self._permalinks.finder_of(observation.url_id)
+        link = self._store.urls.row(observation.url_id)
+        there = self._permalinks.finder_of(link)
         is_one = self._dust.are_one(observation.page.url, there) if there is not None else None
         if there is None or is_one is None:
             return
         # One that says the same and leads further shows neither.
         twin = observation.twin
         if asks_more or is_one or twin is None or not self._dust.are_one(twin.url, there):
-            self._claims.refute(self._permalinks.add(observation.url_id, is_back=is_one and not asks_more))
+            self._claims.refute(self._permalinks.add(link, there, is_back=is_one and not asks_more))
 
     def _ids(self, urls: Sequence[str]) -> list[int]:
         known = self._store.urls.find([*map(self._key, urls)]) if urls else {}
@@ -160,10 +161,11 @@ class Evidence:
         finder = self._settling.finder_of_news(url_id)
         if finder is None:
             return
-        self._claims.refute(self._permalinks.add(finder, is_back=False))
+        row = self._store.urls.row(finder)
+        if (there := self._permalinks.finder_of(row)) is not None:
+            self._claims.refute(self._permalinks.add(row, there, is_back=False))
         samples = [one for one in self._samples.of_url(finder) if one.outcome is not Outcome.OTHER]
         rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
-        row = self._store.urls.row(finder)
         self._apply(self._dust.led_to_news(row.url, rules), row.depth, finder)
         if is_news and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
             self._claims.refute(self._samples.overturn(finder))
@@ -172,13 +174,15 @@ class Evidence:
         """Take note of where a URL leads that *callback* was to get."""
         row = self._store.urls.row(url_id)
         self._apply(self._dust.observe_redirect(row.url, url_id, location, callback), row.depth, url_id)
-        there = self._permalinks.finder_of(url_id)
-        is_back = there is not None and form_of(location) == form_of(there)  # a location may be no URL
+        there = self._permalinks.finder_of(row)
+        if there is None:
+            return
+        is_back = form_of(location) == form_of(there)  # a location may be no URL
         for sample in self._samples.open_of(url_id):
             if sample.claim.kind is Kind.PERMALINK:
                 outcome = Outcome.SAME if is_back else Outcome.OTHER
                 self._claims.refute(self._samples.settle(url_id, outcome, sample.claim))
-        self._claims.refute(self._permalinks.add(url_id, is_back=is_back))
+        self._claims.refute(self._permalinks.add(row, there, is_back=is_back))
 
     def _apply(self, findings: DustFindings, depth: int, found_on: int) -> None:
         """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *found_on* (its id)."""

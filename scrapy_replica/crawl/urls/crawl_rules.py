@@ -10,7 +10,7 @@ from operator import attrgetter
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.urls.host_pages import callback_number, form_of
+from scrapy_replica.crawl.urls.host_pages import callback_number, callback_of, form_of
 from scrapy_replica.crawl.urls.host_rules import Hit, HostRules
 from scrapy_replica.crawl.urls.leads import unpack_leads
 from scrapy_replica.crawl.urls.rule_proposals import RuleProposals
@@ -61,6 +61,12 @@ class CrawlRules:
         form = form_of(url)
         rules: HostRules = self.hosts.of(parse(form).host)
         return rules.hit(form, callback_number(callback))
+
+    def is_of_callback(self, url: str, callback: str) -> bool:
+        """Tell whether the page at *url* is known, and *callback* got it."""
+        form = form_of(url)
+        cluster = self.hosts.of(parse(form).host).pages.clusters.get(form)
+        return cluster is not None and callback_of(cluster) == callback_number(callback)
 
     def _told(self, watched: WatchedRule) -> None:
         """Take over what became of a rule."""

@@ -85,13 +85,14 @@ class Dust:
         form = form_of(page.url)
         name = parse(form).host
         host = self._rules.before(url_id, name)
-        content = content_of(page, callback_number(callback), self._config.min_words)
+        of_links = is_of_links(page)
+        content = content_of(page, callback_number(callback), self._config.min_words, of_links=of_links)
         # One that was under way when the host was read has no content there.
         is_told = form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None)
         if is_told and not is_changed:
             return findings
-        # What resembles another by the words of a menu is no more than its links.
-        twin = twin if twin is not None and twin.host == page.host and not is_of_links(page) else None
+        if of_links or (twin is not None and twin.host != page.host):
+            twin = None  # what resembles another by the words of a menu is no more than its links
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
         host.gates.read(page.links)
         leads = leads_of(page)

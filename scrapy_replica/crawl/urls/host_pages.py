@@ -39,12 +39,12 @@ def form_of(url: str) -> str:
     return str(pattern.sorted()._replace(fragment=""))
 
 
-def content_of(page: Page, callback: int, min_words: int) -> int | None:
+def content_of(page: Page, callback: int, min_words: int, *, of_links: bool = False) -> int | None:
     """Return a 63-bit hash of title, language version and words, in whatever order, and of what the page says beside
     them; ``None`` for too short a text.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
-    Where the words are those of links, all links of the page count. The last byte stands for the version that the page
+    Where these are *of links*, all links of the page count. The last byte stands for the version that the page
     declares by ``hreflang``: versions are told apart even where nobody has translated the text. The byte before is that
     of *callback*: pages of which a spider makes different things are different pages to it.
     """
@@ -54,7 +54,7 @@ def content_of(page: Page, callback: int, min_words: int) -> int | None:
     if page.alternates:
         language = _declared_version(page)
     bag = " ".join(sorted(page.text.split()))
-    if is_of_links(page):
+    if of_links:
         bag += " ".join(sorted(link.text for link in page.links))
     # mmh3 kills the process over a str that is no UTF-8.
     number = mmh3.hash64(f"{page.title}\n{bag}\n{page.beside}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1

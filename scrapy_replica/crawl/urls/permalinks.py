@@ -11,14 +11,16 @@ from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.hosts.schemes import SameByOther
 from scrapy_replica.crawl.urls.host_pages import form_of
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB, UrlRow
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
 
 PROVED = 8
 """Pages to which links of one shape on pages of one shape led back, and none elsewhere, before others are said to: five
 that teach it and three that prove it, as of a rewrite rule."""
 MAX_SHAPES = 10_000
-"""Pairs of shapes that are remembered, some 300 bytes each; the one met first is forgotten first."""
+"""Pairs of shapes that are remembered, 300 bytes to 1 kB each; the one met first is forgotten first."""
+LONGEST = 300
+"""Characters of two shapes; of longer ones nothing is remembered."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -36,54 +38,49 @@ class Permalinks:
         self._hosts: set[str] = set()
         """Hosts on which any claim may act."""
 
-    def finder_of(self, url_id: int) -> str | None:
-        """Return the URL of the page that the URL of that id was found on."""
-        parent = self._store.urls.row(url_id).parent
-        return None if parent is None else self._store.urls.url_of(parent)
+    def finder_of(self, link: UrlRow) -> str | None:
+        """Return the URL of the page that the URL of *link* was found on."""
+        return None if link.parent is None else self._store.urls.url_of(link.parent)
 
-    def add(self, url_id: int, *, is_back: bool) -> list[Claim]:
-        """Take note whether the URL of that id led back to the page that it was found on; return what this refutes."""
-        row = self._store.urls.row(url_id)
-        found = self._claim(row.url, row.host, row.parent)
-        if found is None or row.parent is None:
+    def add(self, link: UrlRow, there: str, *, is_back: bool) -> list[Claim]:
+        """Take note whether the URL of *link* led back to the page at *there*, its finder; return what this refutes."""
+        claim = _claim(link.url, link.host, there)
+        if claim is None or link.parent is None:
             return []
-        claim = found[0]
         if claim not in self._back and len(self._back) >= MAX_SHAPES:
             del self._back[next(iter(self._back))]
-        pages = self._back.setdefault(claim, {row.parent} if is_back else set())
+        pages = self._back.setdefault(claim, {link.parent} if is_back else set())
         if not is_back:
             was_proved = len(pages) == PROVED
             pages.clear()
             return [claim] if was_proved else []
         if pages and len(pages) < PROVED:
-            pages.add(row.parent)
+            pages.add(link.parent)
             if len(pages) == PROVED:
-                self._hosts.add(row.host)
+                self._hosts.add(link.host)
         return []
 
     def same_of(self, url: str, host: str, found_on: int | None) -> SameByOther | None:
         """Return the URL of the page of that id, which *url* was *found on*, where links like it lead back."""
-        found = self._claim(url, host, found_on) if host in self._hosts else None
-        if found is None or found_on is None:
+        if host not in self._hosts or found_on is None:
             return None
-        claim, there = found
-        is_acting = len(self._back.get(claim, ())) == PROVED and not self._store.claims.is_refuted(claim)
-        if not is_acting or not self._store.pages.has_page(found_on):
+        there = self._store.urls.url_of(found_on)
+        claim = _claim(url, host, there)
+        if claim is None or len(self._back.get(claim, ())) < PROVED or self._store.claims.is_refuted(claim):
             return None
-        return SameByOther(there, claim, is_proved=True)
+        return SameByOther(there, claim, is_proved=True) if self._store.pages.has_page(found_on) else None
 
-    def _claim(self, url: str, host: str, found_on: int | None) -> tuple[Claim, str] | None:
-        """Return the claim that *url* leads back to the page of that id, and its URL; nothing where a rule may say so.
 
-        A rule says what follows from the URL, as that an argument more changes nothing.
-        """
-        there = self._store.urls.url_of(found_on) if found_on is not None else ""
-        if host_of(there) != host:
-            return None
-        link, page = parse(form_of(url)), parse(form_of(there))
-        if link.path == page.path and {*(page.arguments or ())} <= {*(link.arguments or ())}:
-            return None
-        return Claim(Kind.PERMALINK, host, f"{_shape(link)} on {_shape(page)}"), there
+def _claim(url: str, host: str, there: str) -> Claim | None:
+    """Return the claim that *url* leads back to the page at *there*, of one *host*; ``None`` where a rule may say so.
+
+    A rule says what follows from the URL, as that an argument more changes nothing.
+    """
+    link, page = parse(form_of(url)), parse(form_of(there))
+    is_more = link.path == page.path and {*(page.arguments or ())} <= {*(link.arguments or ())}
+    shapes = f"{_shape(link)} on {_shape(page)}"
+    is_told = host_of(there) == host and not is_more and len(shapes) <= LONGEST
+    return Claim(Kind.PERMALINK, host, shapes) if is_told else None
 
 
 def _shape(url: UrlPattern) -> str:
