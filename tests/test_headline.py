@@ -50,8 +50,9 @@ FINE = {
             "Going well: 50 % of 180 pages new, about 99 % of what is within reach found.",
         ),
         ({"mirrors": 0, "rules": 0, "repeats": 9, "tests": 0}, "Going well: 50 % of 180 pages new."),
+        ({"mirrors": 0, "rules": 0, "saved": 500, "tests": 0}, "Going well: 50 % of 180 pages new."),
         (
-            {"mirrors": 0, "rules": 0, "tests": 0},
+            {"mirrors": 0, "rules": 0, "saved": 0, "tests": 0},
             "Going well: 50 % of 180 pages new, 44 % repeat others, no mirror or rule found for them.",
         ),
         ({"wrong": 1}, "Going well: 50 % of 180 pages new, 2 mirrors and 1 rule found, 52 tests, 1 wrong."),

@@ -75,7 +75,8 @@ def _found(facts: Facts) -> Iterator[str]:
         yield f"{percent(facts.new / facts.pages)} of {counted(facts.pages, 'page')} new"
         if facts.on_topic is not None:
             yield f"{percent(facts.on_topic / facts.pages)} on the topic"
-        if facts.pages >= FEWEST and facts.repeats > MANY_REPEATS * facts.pages and not facts.mirrors + facts.rules:
+        is_unexplained = not facts.mirrors + facts.rules and facts.saved < facts.repeats
+        if facts.pages >= FEWEST and facts.repeats > MANY_REPEATS * facts.pages and is_unexplained:
             yield f"{percent(facts.repeats / facts.pages)} repeat others, no mirror or rule found for them"
     yield from _claims(facts)
     if facts.coverage.share is not None and facts.coverage.waiting:
