@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +28,7 @@ from scrapy_replica.crawldb.contract import URGENT, NewUrl, Permission, State
 from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import FETCH, Action, Decision, Outcome, Reason
 from scrapy_replica.records import Link, Page, Verdict
 from scrapy_replica.sites.aliases import Aliases
@@ -195,6 +197,18 @@ class TestSamples:
         assert all(db.urls.row(url_id).permission is Permission.EXEMPT for url_id in late)
         crawl.take()
         assert len(db.samples.of_claim(VERDICT.claim)) == len(before | late)  # once for each that is wrong
+
+    @pytest.mark.parametrize(("n_suppressed", "n_late"), [(2, 2), (20, 3), (100, 10), (400, 16)])
+    def test_a_tenth_of_what_a_claim_suppressed_is_fetched_at_the_end(self, db, n_suppressed, n_late):
+        """Spread over all: what was right at first, and wrong of a third of the pages from the middle on, is seen."""
+        claim = Claim(Kind.NAME, CANONICAL)
+        news = [NewUrl(url, CANONICAL, key(url), is_dropped=True) for url in pages_of(CANONICAL, n_suppressed)]
+        ids = [url_id for url_id, _ in db.urls.discover(news)]
+        db.suppressed.enter([Suppressed(url_id, claim, None) for url_id in ids])
+        crawl_on(db).late_samples.draw()
+        late = sorted(sample.id for sample in db.samples.of_claim(claim))
+        assert n_late * 0.9 - 1 <= len(late) <= n_late
+        assert max(later - earlier for earlier, later in pairwise(late)) <= max(1, n_suppressed / 2)
 
     def test_one_of_each_large_part_that_was_never_looked_at_is_fetched_at_the_end(self, db):
         """A copy that fills one of its sections with pages of its own."""

@@ -21,9 +21,10 @@ from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
 
-AT_THE_END = 3
-"""URLs of each claim that are fetched at the end, spread from the first suppressed to the last: what was right at first
-and wrong for the last third is found out."""
+AT_THE_END, SHARE, MOST = 3, 0.1, 16
+"""URLs of each claim that are fetched at the end, spread from the first suppressed to the last: three of a mirror, of
+what else saves a tenth, from three to 16. A site of 260 pages where an argument names every third page from the 81st on
+lost 120 contents in 7 of 180 crawls with three, in none with 16; ordinary sites pay 2 % of what is saved."""
 CROWDED = 5
 """URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a fifth of
 what is saved there. With this and the bound on what is wrong five of sixty random families of hosts lost pages, and
@@ -115,9 +116,15 @@ class LateSamples:
         if is_first and self._samples.test_of(claim).n_samples and not self._has_more(claim):
             return False  # an earlier run was through with it
         self._sampled.add(claim)
-        is_asked = (is_first or self._is_doubted(claim, n_agreed)) and self._draw_some(claim, reason, AT_THE_END)
+        is_asked = (is_first or self._is_doubted(claim, n_agreed)) and self._draw_some(claim, reason, self._most(claim))
         untried = self._untried(claim) if claim.kind is Kind.MIRROR else []
         return self._enter(untried, reason) or is_asked
+
+    def _most(self, claim: Claim) -> int:
+        """Return how many URLs of *claim* are fetched at the end, besides those in large directories of a mirror."""
+        if claim.kind in {Kind.MIRROR, Kind.FETCHED}:
+            return AT_THE_END
+        return max(AT_THE_END, int(SHARE * self._store.suppressed.count(claim, int(MOST / SHARE))))
 
     def _is_doubted(self, claim: Claim, n_agreed: int) -> bool:
         """Tell whether the samples of *claim* leave a doubt, and are fewer than what it suppressed."""
