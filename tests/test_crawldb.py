@@ -314,6 +314,14 @@ class TestPages:
         assert db.pages.by_simhash(5) == []
         assert db.pages.count(9) == 1
 
+    def test_where_a_page_led_is_known_when_it_is_gone(self, db):
+        (url_id,) = enter(db, "a/1")
+        db.pages.enter(Fetched(url_id, 1.0, 200, title="T"))
+        db.pages.set_content(url_id, 7, 7, None, b"12345678")
+        db.pages.enter(Fetched(url_id, 2.0, 404))
+        (page,) = db.pages.of_host("a")
+        assert (page.status, page.content, page.cluster, page.leads) == (404, None, None, b"12345678")
+
 
 class TestSamples:
     SAMPLES = (

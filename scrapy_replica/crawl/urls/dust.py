@@ -200,11 +200,14 @@ class Dust:
     def _hold_against(
         self, host: HostRules, form: str, cluster: int | None, url_id: int, findings: DustFindings
     ) -> None:
+        def is_stale(other: str) -> bool:
+            return other in host.dead or self._is_stale(other)
+
         for watched in host.watched():
             if watched.rule.is_gate:
                 continue
             level = watched.level
-            settled = watched.observe(form, cluster, url_id, host.pages, self._is_stale)
+            settled = watched.observe(form, cluster, url_id, host.pages, is_stale)
             if settled is not None and level.is_acting:
                 findings.settled.append(settled)
             is_told = settled is not None and settled.outcome is not Outcome.UNKNOWN
@@ -285,7 +288,7 @@ class Dust:
         host = self._rules.hosts.of(parse(form).host)
         host.gone(form)
         for watched in host.watched() if rules else ():
-            if watched.id in rules:
+            if watched.id in rules and watched.image(form) is None:
                 # A request spent on nothing weighs more than one that was well spent: a third may be missing.
                 watched.images -= 2
                 self._rules.keep(watched)

@@ -183,6 +183,10 @@ class HostPages:
             if self._leads.get(one, cluster) != cluster:
                 self._leads[one] = None
 
+    def lead(self, leads: Iterable[Lead]) -> None:
+        """Take note that a page led there which is gone: it is no news, and hangs on no page."""
+        self._leads.update((one, None) for lead in leads for one in lead if one not in self._leads)
+
     def hangs_on(self, lead: Lead) -> bool:
         """Tell whether nothing leads there but pages of one cluster."""
         return all(self._leads.get(one, 0) is not None for one in lead)

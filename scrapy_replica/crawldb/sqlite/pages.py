@@ -15,10 +15,10 @@ from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 AT_ONCE = 4
 """Pages of one text that are read together: most texts stand on one."""
 
-# The fields of the record are columns; the host is that of the URL.
+# The fields of the record are columns; the host is that of the URL, and where a page led stays when it is gone.
 VALUES = (
-    f"INTO pages ({', '.join(Fetched._fields)}, host)"
-    f" VALUES ({', '.join('?' * len(Fetched._fields))}, (SELECT host FROM urls WHERE id = ?1))"
+    f"INTO pages ({', '.join(Fetched._fields)}, host, leads) VALUES ({', '.join('?' * len(Fetched._fields))},"
+    " (SELECT host FROM urls WHERE id = ?1), (SELECT leads FROM pages WHERE url = ?1))"
 )
 
 UPDATE = ", ".join(f"{name} = excluded.{name}" for name in Fetched._fields[1:])
@@ -33,7 +33,7 @@ class PageTable:
     def enter(self, page: Fetched) -> None:
         """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
 
-        Where that was a page and this is one, its traces, content and leads stay until they are set anew.
+        Where that was a page and this is one, its traces and content stay until they are set anew; its leads stay.
         """
         row = page._replace(simhash=None if page.simhash is None else signed(page.simhash))
         if page.status == HTTPStatus.OK:
