@@ -198,8 +198,24 @@ class TestSamples:
         crawl.take()
         assert len(db.samples.of_claim(VERDICT.claim)) == len(before | late)  # once for each that is wrong
 
-    @pytest.mark.parametrize(("n_suppressed", "n_late"), [(2, 2), (20, 3), (100, 10), (400, 16)])
-    def test_a_tenth_of_what_a_claim_suppressed_is_fetched_at_the_end(self, db, n_suppressed, n_late):
+    def test_half_of_what_is_looked_back_for_stands_where_the_claim_was_wrong(self, db):
+        """A copy with a section of its own: eight of a hundred pages, spread over all, would miss it."""
+        paths = [f"{'own' if n % 20 == 0 else n // 20}/{n}.html" for n in range(200)]
+        root, *_ = enter(db, f"http://{CANONICAL}/", *(f"http://{CANONICAL}/{path}" for path in paths))
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, [f"http://{MIRROR}/{path}" for path in paths])
+        before = {sample.id: sample for sample in db.samples.of_claim(VERDICT.claim)}
+        crawl.samples.settle(
+            next(one for one, sample in before.items() if sample.stratum.place == "own?"), Outcome.OTHER
+        )
+        crawl.take()
+        late = [sample.stratum.place for sample in db.samples.of_claim(VERDICT.claim) if sample.id not in before]
+        assert late.count("own?") >= DOUBTED // 2
+        assert len({*late}) > 2
+
+    @pytest.mark.parametrize(("n_suppressed", "n_late"), [(2, 2), (20, 3), (120, 6), (400, 16)])
+    def test_a_twentieth_of_what_a_claim_suppressed_is_fetched_at_the_end(self, db, n_suppressed, n_late):
         """Spread over all: what was right at first, and wrong of a third of the pages from the middle on, is seen."""
         claim = Claim(Kind.NAME, CANONICAL)
         news = [NewUrl(url, CANONICAL, key(url), is_dropped=True) for url in pages_of(CANONICAL, n_suppressed)]

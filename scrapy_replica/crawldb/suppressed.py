@@ -16,6 +16,11 @@ class Suppressed(NamedTuple):
     """Key of the URL that is fetched in its place."""
 
 
+def spread(rows: list[Suppressed], most: int) -> list[Suppressed]:
+    """Return at most *most* of *rows*, spread over all of them."""
+    return rows[:: max(1, -(-len(rows) // most))]
+
+
 class Restored(NamedTuple):
     """A suppressed URL that comes back."""
 

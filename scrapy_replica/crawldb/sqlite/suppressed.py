@@ -10,7 +10,7 @@ from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
-from scrapy_replica.crawldb.suppressed import Restored, Suppressed
+from scrapy_replica.crawldb.suppressed import Restored, Suppressed, spread
 
 MAX_LOOKED_AT = 1_000
 """URLs that one claim suppressed last among which some are chosen."""
@@ -64,8 +64,7 @@ class SuppressedTable:
 
         :param is_alone: of those that no other claim suppressed as well.
         """
-        found = [one for one, _ in self.last_of(claim, is_alone=is_alone)]
-        return found[:: max(1, -(-len(found) // most))]
+        return spread([one for one, _ in self.last_of(claim, is_alone=is_alone)], most)
 
     def last_of(self, claim: Claim, *, is_alone: bool = False) -> list[tuple[Suppressed, str]]:
         """Return what *claim* suppressed last and is dropped, at most :data:`MAX_LOOKED_AT`, with the URL of each.
