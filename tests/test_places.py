@@ -4,7 +4,7 @@ import pytest
 
 from scrapy_replica.crawl.urls.rule_places import EVERYWHERE, PER_WRONG, Places, place_of
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
-from scrapy_replica.urls.rule import Rule, Step, share_argument
+from scrapy_replica.urls.rule import Rule, Step, repeats, share_argument
 
 TOP = "http://h.example/"
 
@@ -81,6 +81,27 @@ class TestSiblings:
     def test_rules_over_others(self, other):
         assert not share_argument(rule(("drop", "sid")), other)
         assert not share_argument(other, rule(("drop", "sid")))
+
+
+class TestRepeats:
+    """What a rule that was wrong says of others: of its arguments one names the page."""
+
+    wrong = rule(("drop", "lang"), ("drop", "sum"))
+
+    @pytest.mark.parametrize(
+        "other",
+        [rule(("drop", "sum"), ("drop", "lang")), rule(("only", "id")), rule(*wrong.transformation, ("drop", "x"))],
+    )
+    def test_all_of_its_arguments(self, other):
+        assert repeats(other, self.wrong)
+
+    @pytest.mark.parametrize("other", [rule(("drop", "sum")), rule(("drop", "lang")), rule(("only", "id,lang"))])
+    def test_one_of_them_is_left_alone(self, other):
+        assert not repeats(other, self.wrong)
+
+    def test_without_arguments_the_same(self):
+        assert repeats(rule(("unslash", "")), rule(("unslash", "")))
+        assert not repeats(rule(("drop", "sum")), rule(("unslash", "")))
 
 
 class TestRulePriors:

@@ -132,6 +132,15 @@ def share_argument(one: Rule, other: Rule) -> bool:
     return is_shared or one.transformation == other.transformation
 
 
+def repeats(rule: Rule, wrong: Rule) -> bool:
+    """Tell whether *rule* changes all arguments that *wrong* does, or, where that changes none, does the same.
+
+    One of several arguments that *wrong* takes names the page: what leaves that alone may be right.
+    """
+    names = _argument_names(wrong)
+    return all(_touches(rule, name) for name in names) if names else rule.transformation == wrong.transformation
+
+
 def _argument_names(rule: Rule) -> set[str]:
     return {name for step in rule.transformation for name in _names_in(step)}
 

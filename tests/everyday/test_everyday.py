@@ -55,6 +55,18 @@ async def test_nothing_is_lost(site, spider, mode):
     assert not problems_of(outcome, KNOWN.get((site.name, spider, mode)))
 
 
+@pytest.mark.asyncio
+async def test_a_rule_that_is_wrong_about_one_argument_leaves_those_about_the_others():
+    """Of the language, a sum and where to go back the language alone names a page.
+
+    When a rule over all three was wrong none over two of them was learnt any more: 401 of 446 requests.
+    """
+    (cms,) = (site for site in SITES if site.name == "CMS")
+    (outcome,) = await outcomes_of(cms.scenario(60, "ordinary", ("demote",)))
+    assert not problems_of(outcome)
+    assert len(outcome.ours.asked) < 0.7 * len(outcome.plain.asked)
+
+
 def test_each_spider_crawls_in_each_mode():
     assert {(spider, mode) for _, spider, mode in CRAWLS} == {*product(SPIDERS, MODES)}
 

@@ -10,7 +10,7 @@ from scrapy_replica.crawl.urls.gates import Gates
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
-from scrapy_replica.urls.rule import share_argument
+from scrapy_replica.urls.rule import repeats, share_argument
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.validation import Pair
 
@@ -96,12 +96,14 @@ class HostRules:
         return [watched for watched in (*self.own.values(), *self._wide) if not watched.is_ended]
 
     def is_refused(self, candidate: WatchedRule) -> bool:
-        """Tell whether *candidate* says what a rule said that was wrong, or that a person switched off: of one argument
-        of it, or, in another form, of a page that was fetched.
+        """Tell whether *candidate* says what a rule said that was wrong, of all of its arguments, or what one said that
+        a person switched off: of one argument of it, or, in another form, of a page that was fetched.
         """
         wrong = [watched for watched in self.own.values() if watched.state is Standing.REFUTED and watched.has_acted]
         off = [watched for watched in (*self.own.values(), *self._wide) if watched.state is Standing.DISABLED]
-        if any(share_argument(watched.rule, candidate.rule) for watched in (*wrong, *off)):
+        if any(repeats(candidate.rule, watched.rule) for watched in wrong):
+            return True
+        if any(share_argument(watched.rule, candidate.rule) for watched in off):
             return True
         images = ((watched.image(form), candidate.image(form)) for watched in off for form in self.pages.clusters)
         return any(image is not None and image == other for image, other in images)
