@@ -88,6 +88,38 @@ async def test_pages_of_their_own_are_found(own, mode):
     assert not outcome.problems
 
 
+def by_reply(own=lambda post: False):
+    """The forum with posts that redirect to a URL of the reply each, which shows the thread, or a page of its own."""
+    pages = forum()
+    for number in range(THREADS):
+        for post in range(1000 + 10 * number, 1000 + 10 * number + POSTS):
+            shown = page(f"post {post}", ["/"]) if own(post) else pages[f"{SITE}/thread?t={number}"]
+            pages[f"{SITE}/reply/{post}"] = shown
+            pages[f"{SITE}/show?post={post}"] = redirect(f"{SITE}/reply/{post}")
+    return pages
+
+
+@pytest.mark.asyncio
+async def test_those_that_redirect_to_another_name_of_their_page():
+    for outcome in await crawled(by_reply(), "demote", "drop"):
+        assert not outcome.problems
+        assert posts_asked(outcome) < 0.45 * THREADS * POSTS
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(lambda post: not post % 7, id="here and there"),
+        pytest.param(lambda post: post >= 1270, id="of the last threads"),
+        pytest.param(lambda post: post % 10 == POSTS - 1, id="the last one of each thread"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_pages_of_their_own_behind_a_redirect_are_found(own):
+    (outcome,) = await crawled(by_reply(own), "demote")
+    assert not outcome.problems
+
+
 @pytest.mark.parametrize("first", [0, 14, 28])
 @pytest.mark.asyncio
 async def test_what_they_alone_lead_to_is_found(first):

@@ -27,6 +27,7 @@ from scrapy_replica.records import Novelty
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Findings
 from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.urls.pattern import parse
 
 
 class Evidence:
@@ -134,16 +135,17 @@ class Evidence:
         self._look_back(observation, asks_more=asks_more)
 
     def _look_back(self, observation: Observation, *, asks_more: bool) -> None:
-        """Take note whether the page is the one that it was found on."""
-        link = self._store.urls.row(observation.url_id)
-        there = self._permalinks.finder_of(link)
-        is_one = self._dust.are_one(observation.page.url, there) if there is not None else None
-        if there is None or is_one is None:
-            return
-        # One that says the same and leads further shows neither.
-        twin = observation.twin
-        if asks_more or is_one or twin is None or not self._dust.are_one(twin.url, there):
-            self._claims.refute(self._permalinks.add(link, there, is_back=is_one and not asks_more))
+        """Take note whether the page is the one that it, or what redirected to it, was found on."""
+        for url_id in (observation.url_id, *self._ids(observation.page.redirected_from)):
+            link = self._store.urls.row(url_id)
+            there = self._permalinks.finder_of(link)
+            is_one = self._dust.are_one(observation.page.url, there) if there is not None else None
+            if there is None or is_one is None:
+                continue
+            # One that says the same and leads further shows neither.
+            twin = observation.twin
+            if asks_more or is_one or twin is None or not self._dust.are_one(twin.url, there):
+                self._claims.refute(self._permalinks.add(link, there, is_back=is_one and not asks_more))
 
     def _ids(self, urls: Sequence[str]) -> list[int]:
         known = self._store.urls.find([*map(self._key, urls)]) if urls else {}
@@ -177,7 +179,11 @@ class Evidence:
         there = self._permalinks.finder_of(row)
         if there is None:
             return
-        is_back = form_of(location) == form_of(there)  # a location may be no URL
+        is_back: bool | None = form_of(location) == form_of(there)  # a location may be no URL
+        if not is_back and parse(form_of(location)).host == parse(form_of(there)).host:
+            is_back = self._dust.are_one(location, there)
+        if is_back is None:
+            return  # the page there tells when it is read
         for sample in self._samples.open_of(url_id):
             if sample.claim.kind is Kind.PERMALINK:
                 outcome = Outcome.SAME if is_back else Outcome.OTHER
