@@ -140,6 +140,34 @@ class TestAnArgumentThatMattersLater:
         assert result.stats["replica/dust/begun"] >= 1
 
 
+class ForPrint:
+    """Articles in a tree, each with a version for print, which has no links; some alone lead to an appendix."""
+
+    def __init__(self, leads_on):
+        self._leads_on, self.contents = leads_on, set()
+
+    def __call__(self, request):
+        part, _, number = request.url.removeprefix(TOP).partition("?")[0].partition("/")
+        number = int(number or 0)
+        content = ("appendix" if part == "appendix" else "article", number)
+        self.contents.add(content)
+        links = [f"/article/{child}?from={number}" for child in tree(number, 150)] + [f"/print/{number}"]
+        links += [f"/appendix/{number}"] if self._leads_on(number) else []
+        return page(links if part in {"", "article"} else [], seed=content, title=f"{content}")
+
+
+@each_spider_and_mode
+@pytest.mark.parametrize(
+    "leads_on", [lambda n: False, lambda n: n % 5 == 0, lambda n: n > 90, lambda n: True], ids=range(4)
+)
+async def test_a_version_for_print_is_the_page_unless_that_leads_further(spider, mode, leads_on):
+    """The version for print is left out once it was seen to be the article that leads to it, never the other way."""
+    missing, result = await lost(spider, lambda: ForPrint(leads_on), {"REPLICA_MODE": mode})
+    assert missing == set()
+    if not leads_on(0):
+        assert sum("/print/" in url for url in result.urls) < 0.75 * 150
+
+
 class Rotating:
     """Goods in lists, each linked with ``zview`` and without; every answer shows three others, as "also bought" does.
 

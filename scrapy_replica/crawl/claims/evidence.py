@@ -132,19 +132,24 @@ class Evidence:
         )
         self._apply(findings, observation.depth, observation.url_id)
         self._settling.give_up_unread(observation.url_id)
-        self._look_back(observation, asks_more=asks_more)
+        self._look_back(observation, asks_more=asks_more, is_part=findings.is_part)
 
-    def _look_back(self, observation: Observation, *, asks_more: bool) -> None:
-        """Take note whether the page is the one that it, or what redirected to it, was found on."""
+    def _look_back(self, observation: Observation, *, asks_more: bool, is_part: bool) -> None:
+        """Take note whether the page is the one that it, or what redirected to it, was found on.
+
+        *is_part*: it repeats its twin and leads to less, as a version for print does.
+        """
         for url_id in (observation.url_id, *self._ids(observation.page.redirected_from)):
             link = self._store.urls.row(url_id)
             there = self._permalinks.finder_of(link)
             is_one = self._dust.are_one(observation.page.url, there) if there is not None else None
             if there is None or is_one is None:
                 continue
-            # One that says the same and leads further shows neither.
             twin = observation.twin
-            if asks_more or is_one or twin is None or not self._dust.are_one(twin.url, there):
+            is_twin_there = twin is not None and bool(self._dust.are_one(twin.url, there))
+            is_one = is_one or (is_part and is_twin_there)
+            # One that says the same and leads further shows neither.
+            if asks_more or is_one or not is_twin_there:
                 self._claims.refute(self._permalinks.add(link, there, is_back=is_one and not asks_more))
 
     def _ids(self, urls: Sequence[str]) -> list[int]:

@@ -49,6 +49,8 @@ class DustFindings:
     """
     probes: list[str] = field(default_factory=list)
     """URLs to fetch that prove a rule or refute it."""
+    is_part: bool = False
+    """The page repeats its twin, and lacks where that alone leads, as a version for print does."""
 
 
 class Dust:
@@ -102,7 +104,8 @@ class Dust:
         leads_on = asks_more or bool(news)
         if content is not None and cluster is not None:
             known = None if leads_on else host.pages.told_apart_by(content, leads)
-            if known is None and host.pages.has(cluster) and (leads_on or self._lacks(host, form, leads, twin)):
+            findings.is_part = not leads_on and self._lacks(host, form, leads, twin)
+            if known is None and host.pages.has(cluster) and (leads_on or findings.is_part):
                 known = own_content(form, content)
                 # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
                 if twin is not None and not asks_more and not self._db.is_shared:
