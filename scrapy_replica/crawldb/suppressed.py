@@ -17,8 +17,9 @@ class Suppressed(NamedTuple):
 
 
 def spread(rows: list[Suppressed], most: int) -> list[Suppressed]:
-    """Return at most *most* of *rows*, spread over all of them."""
-    return rows[:: max(1, -(-len(rows) // most))]
+    """Return *most* of *rows*, spread over all of them, or all where there are no more."""
+    n = min(most, len(rows))
+    return [rows[one * len(rows) // n] for one in range(n)]
 
 
 class Restored(NamedTuple):
