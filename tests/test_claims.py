@@ -214,6 +214,16 @@ class TestSamples:
         assert late.count("own?") >= DOUBTED // 2
         assert len({*late}) > 2
 
+    def test_as_much_is_looked_back_for_where_nobody_knows_where_the_claim_was_wrong(self, db):
+        root, *_ = enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 200))
+        crawl = crawl_on(db)
+        hold(db, crawl)
+        follow(crawl, root, pages_of(MIRROR, 200))
+        before = len(db.samples.of_claim(VERDICT.claim))
+        crawl.samples.doubted[VERDICT.claim] = ""
+        crawl.take()
+        assert len(db.samples.of_claim(VERDICT.claim)) == before + DOUBTED
+
     @pytest.mark.parametrize(("n_suppressed", "n_late"), [(4, 4), (20, 5), (100, 10), (400, 16)])
     def test_a_tenth_of_what_a_claim_suppressed_is_fetched_at_the_end(self, db, n_suppressed, n_late):
         """Spread over all: what was right at first, and wrong of a third of the pages from the middle on, is seen."""

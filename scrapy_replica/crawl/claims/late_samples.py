@@ -169,9 +169,10 @@ class LateSamples:
 
     def _look_into(self, claim: Claim, place: str) -> bool:
         """Ask for some of what *claim* suppressed, half of it where it was wrong; tell whether there were any."""
-        near = [row for row, url in self._store.suppressed.last_of(claim) if Stratum.of(url).place == place]
-        is_asked = self._enter(spread(near, DOUBTED // 2), reason_of(claim))
-        return self._draw_some(claim, reason_of(claim), DOUBTED // 2) or is_asked
+        found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
+        near = spread([row for row, url in found if Stratum.of(url).place == place], DOUBTED // 2)
+        self._enter(near, reason_of(claim))
+        return self._draw_some(claim, reason_of(claim), DOUBTED - len(near)) or bool(near)
 
     def _draw_some(self, claim: Claim, reason: Reason, most: int) -> bool:
         """Ask for at most *most* URLs that *claim* suppressed; tell whether there were any."""
