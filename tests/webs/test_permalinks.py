@@ -88,6 +88,24 @@ async def test_pages_of_their_own_are_found(own, mode):
     assert not outcome.problems
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, {"Content-Type": "application/pdf"}, "%PDF"),
+        (200, {"Content-Type": "application/json"}, '{"a": 1}'),
+        page(""),
+    ],
+    ids=["file", "data", "little text"],
+)
+@pytest.mark.asyncio
+async def test_what_is_no_page_to_be_told_is_none_that_leads_back(answer):
+    """Attachments of the last threads: 41 of 52 were not asked for."""
+    pages = forum()
+    files = {f"{SITE}/show?post={post}" for post in range(1270, 1400) if f"{SITE}/show?post={post}" in pages}
+    (outcome,) = await crawled({**pages, **dict.fromkeys(files, answer)}, "demote")
+    assert files <= {one.url for one in outcome.ours.asked}
+
+
 def by_reply(own=lambda post: False):
     """The forum with posts that redirect to a URL of the reply each, which shows the thread, or a page of its own."""
     pages = forum()

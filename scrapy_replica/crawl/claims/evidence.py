@@ -20,7 +20,7 @@ from scrapy_replica.crawl.urls.dust import Dust, DustFindings
 from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawl.urls.permalinks import Permalinks
 from scrapy_replica.crawl.urls.watched_rule import Settled
-from scrapy_replica.crawldb.contract import CrawlDB, Permission, State
+from scrapy_replica.crawldb.contract import CrawlDB, Permission, State, UrlRow
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.records import Novelty
@@ -142,9 +142,9 @@ class Evidence:
         for url_id in (observation.url_id, *self._ids(observation.page.redirected_from)):
             link = self._store.urls.row(url_id)
             there = self._permalinks.finder_of(link)
-            is_one = self._dust.are_one(observation.page.url, there) if there is not None else None
-            if there is None or is_one is None:
-                continue
+            if there is None or not self._dust.are_one(there, there):
+                continue  # it was not read, or has too little text
+            is_one = bool(self._dust.are_one(observation.page.url, there))
             twin = observation.twin
             is_twin_there = twin is not None and bool(self._dust.are_one(twin.url, there))
             is_one = is_one or (is_part and is_twin_there)
@@ -157,8 +157,11 @@ class Evidence:
         return [one.id for one in known.values()]
 
     def add_document(self, url_id: int) -> None:
-        """Take note of an answer that is no page: nobody can tell whether it is news."""
+        """Take note of an answer that is no page: nobody can tell whether it is news, but it is not its finder."""
         self._led_to(url_id, is_news=False)
+        link = self._store.urls.row(url_id)
+        if (there := self._permalinks.finder_of(link)) is not None:
+            self._lead_elsewhere(link, there)
 
     def _led_to(self, url_id: int, *, is_news: bool) -> None:
         """Let what was found at a URL count against what saves pages like the one that alone led there.
@@ -189,11 +192,21 @@ class Evidence:
             is_back = self._dust.are_one(location, there)
         if is_back is None:
             return  # the page there tells when it is read
+        if not is_back:
+            self._lead_elsewhere(row, there)
+            return
+        self._settle_permalink(url_id, Outcome.SAME)
+        self._claims.refute(self._permalinks.add(row, there, is_back=True))
+
+    def _lead_elsewhere(self, link: UrlRow, there: str) -> None:
+        """Take note that a link does not lead back to the page at *there*, which it was found on."""
+        self._settle_permalink(link.id, Outcome.OTHER)
+        self._claims.refute(self._permalinks.add(link, there, is_back=False))
+
+    def _settle_permalink(self, url_id: int, outcome: Outcome) -> None:
         for sample in self._samples.open_of(url_id):
             if sample.claim.kind is Kind.PERMALINK:
-                outcome = Outcome.SAME if is_back else Outcome.OTHER
                 self._claims.refute(self._samples.settle(url_id, outcome, sample.claim))
-        self._claims.refute(self._permalinks.add(row, there, is_back=is_back))
 
     def _apply(self, findings: DustFindings, depth: int, found_on: int) -> None:
         """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *found_on* (its id)."""
