@@ -321,6 +321,8 @@ class TestPages:
         db.pages.enter(Fetched(url_id, 2.0, 404))
         (page,) = db.pages.of_host("a")
         assert (page.status, page.content, page.cluster, page.leads) == (404, None, None, b"12345678")
+        db.pages.enter(Fetched(url_id, 3.0, 200, title="T"))
+        assert db.pages.leads(url_id) is None, "it is back, and nobody has read it"
 
 
 class TestSamples:

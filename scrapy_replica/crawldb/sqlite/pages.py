@@ -21,7 +21,11 @@ VALUES = (
     " (SELECT host FROM urls WHERE id = ?1), (SELECT leads FROM pages WHERE url = ?1))"
 )
 
-UPDATE = ", ".join(f"{name} = excluded.{name}" for name in Fetched._fields[1:])
+# What led somewhere, was gone and is back has leads when it was read again: without them nobody takes it for read.
+UPDATE = (
+    f"{', '.join(f'{name} = excluded.{name}' for name in Fetched._fields[1:])},"
+    " leads = CASE pages.status WHEN 200 THEN pages.leads END"
+)
 
 
 class PageTable:
@@ -33,7 +37,8 @@ class PageTable:
     def enter(self, page: Fetched) -> None:
         """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
 
-        Where that was a page and this is one, its traces and content stay until they are set anew; its leads stay.
+        Where that was a page and this is one, its traces, content and leads stay until they are set anew; where this is
+        none, its leads.
         """
         row = page._replace(simhash=None if page.simhash is None else signed(page.simhash))
         if page.status == HTTPStatus.OK:
