@@ -163,7 +163,7 @@ class Intake:
             dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
             rows.append(_row(dropped, decision, moved_by))
             new, moved_by = self._moved(new, decision.url), decision
-            decision = self._decide(new)
+            decision = self._decide_moved(new)
         else:
             decision = FETCH
         if decision.action is Action.DEMOTE and new.priority > 0:
@@ -177,6 +177,11 @@ class Intake:
     def _decide(self, url: NewUrl | UrlRow) -> Decision:
         callback = self._payloads.callback(url.payload)
         return self._policy.decide(url.url, url.host, url.permission, callback, url.parent)
+
+    def _decide_moved(self, new: NewUrl) -> Decision:
+        """Return the decision about a URL that stands in the place of another: no page has a link to it."""
+        decision = self._decide(new)
+        return FETCH if decision.reason is Reason.PERMALINK else decision
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
         host = host_of(url)
@@ -240,7 +245,7 @@ class Intake:
             return
         for key, known in self._store.urls.find(keys).items():
             is_waiting = known.id in self._replacing and known.state is State.WAITING
-            if not is_waiting or self._store.suppressed.claims_for(key) or self._samples.need(key):
+            if not is_waiting or self._stands_for_others(key):
                 continue
             row = self._store.urls.row(known.id)
             # What is demoted is suppressed itself; a probe, or what a check drew, is wanted for its own sake.
@@ -277,6 +282,9 @@ class Intake:
         # What a person orders holds for samples, too.
         if decision.reason in TESTED and self._samples.is_sample(taken.id):
             return True
+        # Where others lead here it is the page of those, not only of the link that it was found by.
+        if decision.reason is Reason.PERMALINK and taken.key is not None and self._stands_for_others(taken.key):
+            return True
         is_noted = self._store.ledger.knows(taken.id, decision.reason)
         decision = self._samples.draw(decision, taken.url)
         if decision.action is not Action.FETCH or not is_noted:
@@ -289,11 +297,14 @@ class Intake:
             self._enter_instead(taken, decision)
         return decision.action is Action.FETCH
 
+    def _stands_for_others(self, key: int) -> bool:
+        return bool(self._store.suppressed.claims_for(key)) or self._samples.need(key)
+
     def _enter_instead(self, taken: UrlRow, decision: Decision) -> None:
         """Enter what *decision* puts in place of *taken*, in its place in the order."""
         assert decision.url is not None
         new = self._moved(self._like(taken), decision.url)
-        self.enter([(new, self._decide(new))], moved_by=decision)
+        self.enter([(new, self._decide_moved(new))], moved_by=decision)
 
     def _like(self, row: UrlRow) -> NewUrl:
         """Return a URL to enter that is asked for as *row* is; the user's slot stays the one of the request."""

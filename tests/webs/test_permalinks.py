@@ -72,7 +72,7 @@ async def test_those_that_redirect_to_their_page():
     assert posts_asked(outcome) < 0.6 * THREADS * POSTS
 
 
-@pytest.mark.parametrize(
+each_own = pytest.mark.parametrize(
     "own",
     [
         pytest.param(lambda post: not post % 7, id="here and there"),
@@ -81,6 +81,9 @@ async def test_those_that_redirect_to_their_page():
         pytest.param(lambda post: post >= 1200 and post % 10 == 1, id="one of each of the last threads"),
     ],
 )
+
+
+@each_own
 @pytest.mark.parametrize("mode", ["demote", "drop"])
 @pytest.mark.asyncio
 async def test_pages_of_their_own_are_found(own, mode):
@@ -106,14 +109,17 @@ async def test_what_is_no_page_to_be_told_is_none_that_leads_back(answer):
     assert files <= {one.url for one in outcome.ours.asked}
 
 
-def by_reply(own=lambda post: False):
-    """The forum with posts that redirect to a URL of the reply each, which shows the thread, or a page of its own."""
+def by_reply(own=lambda post: False, name="reply"):
+    """The forum with posts that redirect to a URL of the reply each, which shows the thread.
+
+    :param own: number of the post -> whether it redirects to a page of its own, which has that *name*.
+    """
     pages = forum()
     for number in range(THREADS):
         for post in range(1000 + 10 * number, 1000 + 10 * number + POSTS):
-            shown = page(f"post {post}", ["/"]) if own(post) else pages[f"{SITE}/thread?t={number}"]
-            pages[f"{SITE}/reply/{post}"] = shown
-            pages[f"{SITE}/show?post={post}"] = redirect(f"{SITE}/reply/{post}")
+            there = f"{SITE}/{name if own(post) else 'reply'}/{post}"
+            pages[there] = page(f"post {post}", ["/"]) if own(post) else pages[f"{SITE}/thread?t={number}"]
+            pages[f"{SITE}/show?post={post}"] = redirect(there)
     return pages
 
 
@@ -124,17 +130,12 @@ async def test_those_that_redirect_to_another_name_of_their_page():
         assert posts_asked(outcome) < 0.45 * THREADS * POSTS
 
 
-@pytest.mark.parametrize(
-    "own",
-    [
-        pytest.param(lambda post: not post % 7, id="here and there"),
-        pytest.param(lambda post: post >= 1270, id="of the last threads"),
-        pytest.param(lambda post: post % 10 == POSTS - 1, id="the last one of each thread"),
-    ],
-)
+@each_own
+@pytest.mark.parametrize("name", ["reply", "file"])
 @pytest.mark.asyncio
-async def test_pages_of_their_own_behind_a_redirect_are_found(own):
-    (outcome,) = await crawled(by_reply(own), "demote")
+async def test_pages_of_their_own_behind_a_redirect_are_found(own, name):
+    """A rule leads from posts to replies: those that are none were left out in favour of replies that were, too."""
+    (outcome,) = await crawled(by_reply(own, name), "demote")
     assert not outcome.problems
 
 
