@@ -83,7 +83,7 @@ class CrawlRules:
                 continue
             if page.status in GONE:
                 found.gone(form)
-                found.pages.lead(unpack_leads(page.leads or b""))
+                found.pages.led_before(unpack_leads(page.leads or b""))
             # One that was not read is not told; of redirects there is a content.
             is_told = (page.status == HTTPStatus.OK and page.leads is not None) or page.content is not None
             if not is_told or form in found.pages.clusters:

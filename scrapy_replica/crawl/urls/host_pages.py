@@ -183,7 +183,7 @@ class HostPages:
             if self._leads.get(one, cluster) != cluster:
                 self._leads[one] = None
 
-    def lead(self, leads: Iterable[Lead]) -> None:
+    def led_before(self, leads: Iterable[Lead]) -> None:
         """Take note that a page led there which is gone: it is no news, and hangs on no page."""
         self._leads.update((one, None) for lead in leads for one in lead if one not in self._leads)
 
