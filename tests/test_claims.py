@@ -20,10 +20,10 @@ from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind, Restoration, Standing, Why, Work
 from scrapy_replica.components.payloads import LostError, RequestPayloads
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import URGENT, NewUrl, Permission, State
 from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.samples import Stratum

@@ -430,7 +430,7 @@ class TestFailures:
         assert result.unfinished == {}
 
     async def test_a_page_that_cannot_be_observed_is_not_lost(self, monkeypatch):
-        from scrapy_replica.crawl import Crawl
+        from scrapy_replica.crawl.crawl import Crawl
 
         observe = Crawl.observe
 

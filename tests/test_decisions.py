@@ -149,7 +149,7 @@ class TestDuplicates:
 
     async def test_page_fetched_again_is_judged_as_before(self):
         """A killed crawl fetches pages again that others were found to repeat meanwhile."""
-        from scrapy_replica.crawl import Crawl
+        from scrapy_replica.crawl.crawl import Crawl
 
         observe, seen = Crawl.observe, []
 

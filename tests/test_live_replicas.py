@@ -18,7 +18,7 @@ from scrapy_replica.commands.hosts import verdicts_of
 from scrapy_replica.commands.job import reading
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawldb.contract import NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK

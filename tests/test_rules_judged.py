@@ -10,7 +10,7 @@ import pytest
 from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Outcome

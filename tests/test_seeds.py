@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_replica.components.spider import read_seeds
+from scrapy_replica.components.seeds import read_seeds
 from scrapy_replica.config import ConfigError
 
 

@@ -16,7 +16,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import topic as topics
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawl.order import successor
 from scrapy_replica.crawl.order.recipe import made_again
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner

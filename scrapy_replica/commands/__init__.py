@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
     from scrapy_replica.commands.command import Command
 
-COMMANDS = (
-    (".crawl", "CrawlCommand"),
-    (".rehearse", "RehearseCommand"),
-    (".status", "StatusCommand"),
-    (".report", "ReportCommand"),
-    (".serve", "ServeCommand"),
-    (".explain", "ExplainCommand"),
-    (".hosts", "HostsCommand"),
-    (".rules", "RulesCommand"),
-    (".judge", "JudgeCommand"),
-    (".steer", "SteerCommand"),
-    (".export", "ExportCommand"),
-    (".mine", "MineCommand"),
-    (".doctor", "DoctorCommand"),
-    ("..lab.commands.lab", "LabCommand"),
-)
-"""Module, relative to this one, and class of each command."""
+COMMANDS = {
+    "crawl": (".crawl", "CrawlCommand"),
+    "rehearse": (".rehearse", "RehearseCommand"),
+    "status": (".status", "StatusCommand"),
+    "report": (".report", "ReportCommand"),
+    "serve": (".serve", "ServeCommand"),
+    "explain": (".explain", "ExplainCommand"),
+    "hosts": (".hosts", "HostsCommand"),
+    "rules": (".rules", "RulesCommand"),
+    "judge": (".judge", "JudgeCommand"),
+    "steer": (".steer", "SteerCommand"),
+    "export": (".export", "ExportCommand"),
+    "mine": (".mine", "MineCommand"),
+    "doctor": (".doctor", "DoctorCommand"),
+    "lab": ("..lab.commands.lab", "LabCommand"),
+}
+"""Name of a command -> its module, relative to this one, and its class."""
 
 P = ParamSpec("P")
 
@@ -44,9 +44,8 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 def load_commands() -> Iterator[Command]:
-    """Yield the commands. Scrapy loads this module for each of its own commands, which must not pay for ours."""
-    for module, name in COMMANDS:
-        yield getattr(import_module(module, __name__), name)()
+    """Yield all commands."""
+    return map(command_named, COMMANDS)
 
 
 def _interruptible(method: Callable[P, None]) -> Callable[P, None]:
@@ -61,6 +60,15 @@ def _interruptible(method: Callable[P, None]) -> Callable[P, None]:
             sys.exit(INTERRUPTED)
 
     return interruptible
+
+
+class _ShowMap(argparse.Action):
+    """Show the map of the commands above the options: all are imported for it, but not for one of them."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        parser.description = map_of_commands()
+        parser.print_help()
+        parser.exit()
 
 
 class ReplicaCommand(ScrapyCommand):
@@ -79,7 +87,7 @@ class ReplicaCommand(ScrapyCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.description = map_of_commands()
+        parser.add_argument("-h", "--help", action=_ShowMap, nargs=0, help="show this help message and exit")
         parser.add_argument(
             "arguments", nargs=argparse.REMAINDER, metavar="COMMAND", help="a command, and what it takes"
         )
@@ -129,16 +137,17 @@ class ReplicaCommand(ScrapyCommand):
 
 
 def command_named(name: str) -> Command:
-    """Return the command called *name*.
+    """Return the command called *name*; no other one is imported, since each takes long enough by itself.
 
     :raises UsageError: there is none.
     """
-    commands = {command.name: command for command in load_commands()}
-    if name not in commands:
-        close = get_close_matches(name, commands, 1)
+    if name not in COMMANDS:
+        close = get_close_matches(name, COMMANDS, 1)
         hint = f"did you mean {close[0]}?" if close else "scrapy replica, alone, tells which there are"
         raise UsageError(f"there is no command {name!r}; {hint}")
-    return commands[name]
+    module, kind = COMMANDS[name]
+    command: Command = getattr(import_module(module, __name__), kind)()
+    return command
 
 
 def map_of_commands() -> str:

@@ -54,6 +54,11 @@ class Command(ABC):
         """
 
 
+def say(text: str) -> None:
+    """Write a line for a person, beside the figures."""
+    sys.stderr.write(text + "\n")
+
+
 @contextmanager
 def needing(extra: str, told: str) -> Iterator[None]:
     """Import what *extra* brings within this span; *told* begins the line that says what to install.

@@ -18,7 +18,7 @@ from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Novelty
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawl import Observation
+    from scrapy_replica.crawl.observation import Observation
 
 
 class RehearseCommand(Command):

@@ -16,11 +16,13 @@ from scrapy.utils.conf import feed_process_params_from_cli
 
 from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands import INTERRUPTED
+from scrapy_replica.commands.command import say
 from scrapy_replica.commands.job import is_begun, is_running, is_shared, name_of
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
 from scrapy_replica.components.outputs import missing_package, other_fields, refusal
-from scrapy_replica.components.spider import TopicSpider, read_fields, read_seeds
+from scrapy_replica.components.seeds import read_seeds
+from scrapy_replica.components.spider import TopicSpider, read_fields
 from scrapy_replica.config import Config
 from scrapy_replica.focus.topic import words_of
 from scrapy_replica.records import Reach
@@ -291,8 +293,3 @@ def memory_figures() -> dict[str, float]:
         return {}
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {"max_rss_mb": round(most / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)}
-
-
-def say(text: str) -> None:
-    """Write a line for a person, beside the figures."""
-    sys.stderr.write(text + "\n")

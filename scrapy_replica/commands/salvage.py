@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scrapy_replica.commands.command import print_figures
+from scrapy_replica.commands.command import print_figures, say
 from scrapy_replica.commands.job import salvaging
-from scrapy_replica.commands.run import say
 
 CALLED = {"pages": "fetches", "samples": "tests_of_claims"}
 """Tables whose rows have another name among the figures."""

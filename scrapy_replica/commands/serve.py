@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_replica.commands import INTERRUPTED
-from scrapy_replica.commands.command import Command, needing
+from scrapy_replica.commands.command import Command, needing, say
 from scrapy_replica.commands.job import add_job_argument, has_begun, is_shared, name_of, reading
-from scrapy_replica.commands.run import say
 
 if TYPE_CHECKING:
     import argparse

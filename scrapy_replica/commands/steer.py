@@ -10,7 +10,7 @@ from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument
 from scrapy_replica.commands.order import order, without_scheme
 from scrapy_replica.commands.parser import CommandGroup
-from scrapy_replica.components.spider import read_seeds
+from scrapy_replica.components.seeds import read_seeds
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.urls.scope import Pattern
 from scrapy_replica.words.terminal import counted

@@ -36,7 +36,7 @@ from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.components.warc import Recorder
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.words.headline import summary

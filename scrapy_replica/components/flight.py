@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_replica.components.warc import Batch
-    from scrapy_replica.crawl import Observation
+    from scrapy_replica.crawl.observation import Observation
     from scrapy_replica.decision import Decision
     from scrapy_replica.freshness.answer import Answer
     from scrapy_replica.records import Capture

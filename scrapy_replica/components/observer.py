@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_replica.components.extension import ReplicaExtension
-    from scrapy_replica.crawl import Observation
+    from scrapy_replica.crawl.observation import Observation
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_replica.crawl import Crawl
+    from scrapy_replica.crawl.crawl import Crawl
     from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 logger = logging.getLogger(__name__)

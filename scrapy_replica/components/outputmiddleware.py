@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_replica.components.flight import Flight
-    from scrapy_replica.crawl import Observation
+    from scrapy_replica.crawl.observation import Observation
     from scrapy_replica.urls.sessions import Sessions
 
 logger = logging.getLogger(__name__)

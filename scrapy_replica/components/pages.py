@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.components.usage import UsageStatements
     from scrapy_replica.config import Config
-    from scrapy_replica.crawl import Crawl
+    from scrapy_replica.crawl.crawl import Crawl
     from scrapy_replica.pages.forms import DomainQuery
     from scrapy_replica.usage import Statement
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from scrapy_replica.crawl import Crawl
+    from scrapy_replica.crawl.crawl import Crawl
 
 LIVE_SECONDS = 0.5
 """Time between two changes of the line on a terminal."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from typing_extensions import Self
 
-    from scrapy_replica.crawl import Observation
+    from scrapy_replica.crawl.observation import Observation
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from scrapy_replica.crawl import Crawl
+    from scrapy_replica.crawl.crawl import Crawl
     from scrapy_replica.crawldb.status import Status
 
 SCRAPY_STATS = ("scheduler/", "dupefilter/")

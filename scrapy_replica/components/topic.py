@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_replica.config import Config
-    from scrapy_replica.crawl import Crawl
+    from scrapy_replica.crawl.crawl import Crawl
     from scrapy_replica.crawldb.contract import CrawlDB
 
 logger = logging.getLogger(__name__)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy.http import Headers, Response
 
     from scrapy_replica.components.flight import Flight
-    from scrapy_replica.crawl import Observation
+    from scrapy_replica.crawl.observation import Observation
     from scrapy_replica.crawldb.contract import CrawlDB
 
 logger = logging.getLogger(__name__)

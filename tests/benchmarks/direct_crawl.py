@@ -27,7 +27,7 @@ from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import NewUrl, UrlRow
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import FETCH

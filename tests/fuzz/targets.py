@@ -35,7 +35,7 @@ from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.config import Config
 from scrapy_replica.control.server import Server
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import FETCH

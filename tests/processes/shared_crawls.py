@@ -14,7 +14,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
-from scrapy_replica.crawl import Crawl
+from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB

@@ -13,11 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from scrapy_replica.addon import Addon
+from scrapy_replica.commands.command import say
 from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.rehearse import judged
-from scrapy_replica.commands.run import Run, say
+from scrapy_replica.commands.run import Run
 from scrapy_replica.components.handler import rehearsal_settings
-from scrapy_replica.components.spider import read_seeds
+from scrapy_replica.components.seeds import read_seeds
 from scrapy_replica.config import Config
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action
