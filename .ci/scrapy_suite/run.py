@@ -1,7 +1,8 @@
 """Run Scrapy's own tests, of each release that is supported, with the add-on in every crawler.
 
 ``make test-scrapy``, or ``python3 .ci/scrapy_suite/run.py [RELEASE...]``, from anywhere. Everything is made in
-``build/scrapy-suite``: a virtual environment and the source distribution for each release, from PyPI.
+``build/scrapy-suite``: a virtual environment, in which one release follows the other, and the source distribution of
+each, from PyPI.
 
 A test that fails is run once more without the add-on. It fails the run if it passes then, unless it is named in
 ``differences.txt`` with the reason why it may differ.
@@ -35,7 +36,7 @@ FILES = (
 """Tests that make crawlers in their own process. The commands, which start processes, are in tests of the add-on; the
 rest (download handlers, selectors, exporters, utilities) makes none, or has nothing that an add-on could change."""
 
-OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "with_addon", "-o", "addopts=--reactor=asyncio", "--timeout=120")
+OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "with_addon", "-o", "addopts=--reactor=asyncio", "--timeout=300")
 
 
 class Suite:
@@ -44,12 +45,12 @@ class Suite:
     def __init__(self, release: str) -> None:
         self._folder = BUILD / release
         self._release = release
-        self._python = self._folder / "venv" / "bin" / "python"
+        self._python = BUILD / "venv" / "bin" / "python"
 
     def make(self) -> None:
-        """Install the release, its tests and the add-on, unless that was done."""
+        """Install the release in place of the one before, its tests and the add-on."""
         if not self._python.exists():
-            venv.create(self._folder / "venv", with_pip=True)
+            venv.create(BUILD / "venv", with_pip=True)
         self._pip("install", "-q", "-e", PROJECT, f"scrapy=={self._release}.*", *TOOLS)
         found = [self._python, "-c", "import importlib.metadata as m; print(m.version('scrapy'))"]
         version = subprocess.run(found, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603

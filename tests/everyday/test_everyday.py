@@ -28,7 +28,7 @@ OTHERS = {
 """Sites that are crawled once more, by another spider or in another mode; `make everyday` crawls all in all."""
 LEFT_OUT = {
     *("shop in layers", "vacancies", "gallery", "library", "docs in languages", "CMS"),
-    *("recipes", "questions", "homes"),
+    *("recipes", "questions", "homes", "discussions"),
 }
 """Sites of many requests that only `make everyday` crawls."""
 CRAWLS = [

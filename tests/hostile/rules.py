@@ -53,19 +53,19 @@ def listings_in_parts() -> Site:
         intro = text(("list", number), 60)
         parts = [f"/list-{number}", *(f"/list-{number}?part={part}" for part in range(2, 6))]
         for part, name in enumerate(parts):
-            items = [f"/item-{number}-{part}-{k}" for k in range(6)]
+            items = [f"/item-{number}-{part}-{k}" for k in range(3)]
             pages[f"http://{GOOD}{name}"] = page(f"list {number}", [*items, *parts[1:]], says=intro, title="List")
             pages |= {f"http://{GOOD}{item}": page(item) for item in items}
     return pages
 
 
 def more_on_request() -> Site:
-    """An argument shows ten more links beside the five that a page has without it."""
+    """An argument shows four more links beside the two that a page has without it."""
     pages: Site = {f"http://{GOOD}/": page("front", ["/page-0", "/page-0?more=1"])}
     for number in range(60):
         children = [f"/page-{k}" for k in range(2 * number + 1, 2 * number + 3) if k < 60]
         links = [url for one in children for url in (one, f"{one}?more=1")]
-        few, more = ([f"/leaf-{number}-{k}" for k in places] for places in (range(5), range(5, 15)))
+        few, more = ([f"/leaf-{number}-{k}" for k in places] for places in (range(2), range(2, 6)))
         for name, leaves in (("", few), ("?more=1", few + more)):
             pages[f"http://{GOOD}/page-{number}{name}"] = page(f"page {number}", [*leaves, *links])
         pages |= {f"http://{GOOD}{leaf}": page(leaf) for leaf in few + more}
@@ -271,7 +271,7 @@ SCENARIOS = [
     ),
     Scenario(
         name="argument that shows more links",
-        tried="The same text and five links without an argument, and ten more with it.",
+        tried="The same text and two links without an argument, and four more with it.",
         pages=more_on_request,
         seeds=top(GOOD),
         modes=("demote", "drop"),
