@@ -109,16 +109,29 @@ class TestSamples:
         assert site.counts["dust/withdrawn"] == 1
 
     @pytest.mark.parametrize("is_target_first", [False, True])
-    @pytest.mark.parametrize(("words", "target_words"), [(3, 20), (20, 3), (3, 3)])
-    def test_pages_of_too_little_text_say_nothing_and_too_many_end_a_rule(self, words, target_words, is_target_first):
+    def test_pages_of_too_little_text_say_nothing_and_too_many_end_a_rule(self, is_target_first):
         site = sid_and_utm()
         for n in range(5):
             site.sample(f"x/{n}?sid=1")
+            pages = [f"x/{n}?sid=1", f"x/{n}"]
+            for path in reversed(pages) if is_target_first else pages:
+                site.fetch(path, words=3)
+        samples = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
+        assert [sample.outcome for sample in samples] == [Outcome.UNKNOWN] * 5
+        assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
+
+    @pytest.mark.parametrize("is_target_first", [False, True])
+    @pytest.mark.parametrize(("words", "target_words"), [(3, 20), (20, 3)])
+    def test_a_page_of_little_text_is_none_that_says_much(self, words, target_words, is_target_first):
+        site = sid_and_utm()
+        for n in range(2):
+            site.sample(f"x/{n}?sid=1")
+        for n in range(2):
             pages = [(f"x/{n}?sid=1", words), (f"x/{n}", target_words)]
             for path, many in reversed(pages) if is_target_first else pages:
                 site.fetch(path, words=many)
         samples = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
-        assert [sample.outcome for sample in samples] == [Outcome.UNKNOWN] * 5
+        assert [sample.outcome for sample in samples] == [Outcome.OTHER] * 2
         assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
 
     def test_a_page_at_its_form_settles_it_as_before(self):

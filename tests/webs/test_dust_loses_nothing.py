@@ -140,6 +140,39 @@ class TestAnArgumentThatMattersLater:
         assert result.stats["replica/dust/begun"] >= 1
 
 
+def attached(answer):
+    """Articles, each linked with ``zref`` and without, of which the last ones are *answer* with it."""
+
+    class Attached(Site):
+        def __call__(self, request):
+            number, value = place_of(request.url)
+            if "/file/" not in request.url and not (value and number > 70):
+                return super().__call__(request)
+            self.contents.add(("file", number))
+            return redirect(f"/file/{number}") if callable(answer) and value else file
+
+    file = answer() if callable(answer) else answer
+    links = grows(100, lambda n: False, values=("", 1))()._links
+    return lambda: Attached(lambda number, value: number, links)
+
+
+@each_spider_and_mode
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (200, JSON, '{"a": 1}'),
+        (200, {"Content-Type": "application/pdf"}, "%PDF"),
+        page((), words=5),
+        lambda: (200, {"Content-Type": "application/pdf"}, "%PDF"),
+    ],
+    ids=["data", "file", "little text", "leads to a file"],
+)
+async def test_a_file_is_not_the_page_that_a_rule_takes_it_for(spider, mode, answer):
+    """What had no text to tell said nothing of the rule: 30 to 66 of these were not asked for."""
+    missing, _ = await lost(spider, attached(answer), {"REPLICA_MODE": mode})
+    assert missing == set()
+
+
 class ForPrint:
     """Articles in a tree, each with a version for print, which has no links; some alone lead to an appendix."""
 

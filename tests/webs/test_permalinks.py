@@ -95,7 +95,7 @@ async def test_pages_of_their_own_are_found(own):
     [
         (200, {"Content-Type": "application/pdf"}, "%PDF"),
         (200, {"Content-Type": "application/json"}, '{"a": 1}'),
-        page(""),
+        page("", says="little"),
     ],
     ids=["file", "data", "little text"],
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hostile.building import path, site
-from hostile.scenario import Scenario, outcomes_of, reasons
-from web import redirect
+from hostile.building import page, path, site
+from hostile.scenario import KEY, Follower, Scenario, outcomes_of, reasons
+from scrapy import Request
+from web import HTML, redirect
+from web import page as web_page
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.hosts.schemes import MAX_HOSTS, PROVED, Schemes
@@ -56,6 +58,45 @@ async def test_another_site_by_https_is_found_whole():
         assert len(outcome.wanted) == 2 * N
         assert not outcome.problems
         assert asked(outcome.ours) == asked(outcome.plain)
+
+
+def priced(number, scheme):
+    """A page whose price stands beside its main text."""
+    price = 10 * number + (number > 30 and scheme == "https")
+    links = [f"https://{HOST}/g/{number}", f"http://{HOST}/g/{number + 1}"] if number + 1 < N else []
+    html = web_page(links, seed=number, title=f"Goods {number}").replace("<ul>", f"<p>Costs {price}.50 EUR</p><ul>")
+    return 200, {**HTML, KEY: f"{number} {price}"}, html
+
+
+class Silent(Follower):
+    """Gives no items, which would tell."""
+
+    def parse(self, response):
+        return (found for found in super().parse(response) if isinstance(found, Request))
+
+
+@pytest.mark.asyncio
+async def test_another_price_beside_one_text_is_another_page():
+    """Where the text is one the rest was not looked at: 12 of 18 were lost."""
+    pages = {f"{scheme}://{HOST}/g/{n}": priced(n, scheme) for scheme in ("http", "https") for n in range(N)}
+    found = {"spider": Silent, "contents": lambda crawled: {one.key for one in crawled.asked}}
+    (outcome,) = await crawled(pages, "demote", seeds=[f"http://{HOST}/g/0"], **found)
+    assert len(outcome.wanted) == N + 18
+    assert not outcome.problems
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [(200, {"Content-Type": "application/pdf"}, "%PDF"), page("", says="little")],
+    ids=["file", "little text"],
+)
+@pytest.mark.asyncio
+async def test_a_page_that_alone_leads_to_a_file_is_another(answer):
+    """Nobody can tell whether a file is news, so it did not count: 22 of 27 were not asked for."""
+    pages = both(site(HOST, N, scheme="https", more=lambda number: [f"/file/{number}"] * (number > 35)))
+    files = dict.fromkeys((f"https://{HOST}/file/{number}" for number in range(36, N)), answer)
+    (outcome,) = await crawled({**pages, **files}, "demote")
+    assert files.keys() <= {one.url for one in outcome.ours.asked}
 
 
 @pytest.mark.asyncio

@@ -166,7 +166,7 @@ class Evidence:
     def _led_to(self, url_id: int, *, is_news: bool) -> None:
         """Let what was found at a URL count against what saves pages like the one that alone led there.
 
-        What cannot be told to be news (*is_news*) counts for rules alone, which took the page for another.
+        What cannot be told to be news (*is_news*) does not count between two hosts, which have pages of their own.
         """
         finder = self._settling.finder_of_news(url_id)
         if finder is None:
@@ -177,7 +177,8 @@ class Evidence:
         samples = [one for one in self._samples.of_url(finder) if one.outcome is not Outcome.OTHER]
         rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
         self._apply(self._dust.led_to_news(row.url, rules), row.depth, finder)
-        if is_news and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
+        is_told = is_news or any(one.claim.kind in {Kind.SCHEME, Kind.NAME} for one in samples)
+        if is_told and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
             self._claims.refute(self._samples.overturn(finder))
 
     def add_redirect(self, url_id: int, location: str, callback: str) -> None:

@@ -59,8 +59,10 @@ class Fallback:
         failed_id = self._asked.pop(observation.url_id, None)
         if failed_id is None:
             return []
-        host, outcome = observation.page.host, self._outcome(observation, failed_id)
-        if self._store.urls.row(failed_id).host == host:
+        host = observation.page.host
+        are_on_one_host = self._store.urls.row(failed_id).host == host
+        outcome = self._outcome(observation, failed_id, are_on_one_host=are_on_one_host)
+        if are_on_one_host:
             claim, reason = Claim(Kind.SCHEME, host), Reason.OTHER_SCHEME
         elif (verdict := self._replicas.verdict_of(host)) is not None:
             claim, reason = verdict.claim, Reason.REPLICA_HOST
@@ -72,10 +74,10 @@ class Fallback:
         self._samples.enter(observation.url_id, observation.page.url, decision)
         return self._samples.settle(observation.url_id, outcome)
 
-    def _outcome(self, observation: Observation, failed_id: int) -> Outcome:
+    def _outcome(self, observation: Observation, failed_id: int, *, are_on_one_host: bool) -> Outcome:
         page, failed = self._store.pages.trace(observation.url_id), self._store.pages.trace(failed_id)
         if page is not None and failed is not None:
-            return compared(page, failed)
+            return compared(page, failed, are_on_one_host=are_on_one_host)
         if observation.novelty is Novelty.UNKNOWN:
             return Outcome.UNKNOWN
         return Outcome.OTHER if observation.novelty is Novelty.NOVEL else Outcome.SAME

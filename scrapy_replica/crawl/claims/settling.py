@@ -17,17 +17,26 @@ from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, i
 
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
+MUCH = 2
+"""Pages with so many times the words of which nothing can be told say something, and are none of these."""
 LINKS, FEW_LINKS = 4, 3
 """A sample with more than so many times the links of its representative, and so many more, leads further, and is
 another page. Menus around every page of a copy make up to three times as many links to its own site."""
 
 
-def compared(page: Trace, representative: Trace) -> Outcome:
-    """Return what a sample's *page* is beside the page of its *representative*."""
+def compared(page: Trace, representative: Trace, *, are_on_one_host: bool) -> Outcome:
+    """Return what a sample's *page* is beside the page of its *representative*.
+
+    Within one host many pages have one text, and what tells them apart beside it.
+    """
     is_same = page.signature is not None and page.signature == representative.signature
-    is_little = page.simhash is None or representative.simhash is None
-    if (is_little or min(page.words, representative.words) < MIN_WORDS) and not is_same:
-        return Outcome.UNKNOWN
+    if is_same and are_on_one_host and page.beside != representative.beside:
+        return Outcome.OTHER
+    least, most = sorted((page.words, representative.words))
+    if least < MIN_WORDS and not is_same:
+        # A document, whose words nobody counts, and a page of little text are not what says much.
+        are_known = page.signature is not None and representative.signature is not None
+        return Outcome.OTHER if are_known and most >= MUCH * MIN_WORDS else Outcome.UNKNOWN
     if page.mark is not None and representative.mark is not None:
         mine, theirs = PageMark.unpack(page.mark), PageMark.unpack(representative.mark)
         is_same = is_same_page(mine, theirs) or is_part_of(mine, theirs)
@@ -217,4 +226,5 @@ class Settling:
         items = self._store.items.of_page(url_id)
         if items is not None and goes_beyond(items, self._store.items.of_page(other_id) or frozenset()):
             return Outcome.OTHER
-        return compared(page, other)
+        are_on_one_host = self._store.urls.row(url_id).host == self._store.urls.row(other_id).host
+        return compared(page, other, are_on_one_host=are_on_one_host)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from scrapy_replica.config import Config
@@ -111,8 +111,8 @@ class Dust:
                 if twin is not None and not asks_more and not self._db.is_shared:
                     host.pages.leads_further(known, cluster)
             cluster = known or cluster
-        came_by = self._on_host(page.redirected_from, name, form)
-        aliases = came_by + self._on_host([page.canonical] if page.canonical else (), name, form)
+        came_by = dict.fromkeys(self._on_host(page.redirected_from, name, form), url_id) | host.led_to(form)
+        aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), name, form)]
         host.pages.meet(leads, cluster)
         kept = sorted(news)[: host.pages.room]
         told = json.dumps(aliases) if aliases else None
@@ -157,11 +157,15 @@ class Dust:
             place = place_of(form, location)
             self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)
             self._look_for_gate(host, form, place)
+            if form_of(location) not in host.pages.clusters:
+                host.leads_to(form, url_id, form_of(location))
+                return findings  # the page there tells
         cluster = host.pages.redirect(location, callback_number(callback), name)
         if cluster is not None and form not in host.pages.clusters:
             self._db.pages.set_content(url_id, cluster, cluster, None, b"")
             host.pages.add(form, cluster, cluster)
-            self._learn(host, host_named(name), form, url_id, cluster, (), findings)
+        if cluster is not None or parse(location).host == name:
+            self._learn(host, host_named(name), form, url_id, cluster, {}, findings)
         return findings
 
     def _learn(
@@ -171,12 +175,15 @@ class Dust:
         form: str,
         url_id: int,
         cluster: int | None,
-        came_by: Sequence[str],
+        came_by: Mapping[str, int],
         findings: DustFindings,
     ) -> None:
-        """Hold what was fetched from *form* against what rules take it for, and propose others."""
-        for one in (form, *came_by) if cluster is not None else (form,):
-            self._hold_against(host, one, cluster, url_id, findings)
+        """Hold what was fetched from *form* against what rules take it for, and propose others.
+
+        :param came_by: forms that led there -> ids of their URLs.
+        """
+        for one, one_id in {form: url_id, **came_by}.items():
+            self._hold_against(host, one, cluster, one_id, findings)
         self._hold_jointly(host, form, url_id, findings)
         if cluster is not None:
             host.fetched(form)

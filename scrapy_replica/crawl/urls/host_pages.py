@@ -195,9 +195,9 @@ class HostPages:
         """Take note that the page of *cluster* repeats those of another, and leads further *than* they do."""
         self._looks[cluster] = than
 
-    def look_alike(self, cluster: int, other: int) -> bool:
+    def look_alike(self, cluster: int | None, other: int | None) -> bool:
         """Tell whether two clusters differ in nothing but where their pages lead to."""
-        return self._looks.get(cluster, cluster) == self._looks.get(other, other)
+        return self._looks.get(cluster or 0, cluster) == self._looks.get(other or 0, other)
 
     @property
     def is_full(self) -> bool:
@@ -281,6 +281,13 @@ class HostPages:
                 names.add(name)
         elif names != name:
             self._names[cluster] = {names, name}
+
+    def are_told(self, *clusters: int | None) -> bool:
+        """Tell whether two pages say what they are: not where both have little text (``None``), or are documents, nor
+        where one says what many pages say.
+        """
+        known = [cluster for cluster in clusters if cluster is not None]
+        return bool(known) and not any(map(self.is_boilerplate, known))
 
     def is_boilerplate(self, cluster: int) -> bool:
         """Tell whether pages of *cluster* say nothing of the URL that they stand at."""

@@ -63,6 +63,8 @@ class HostRules:
         """Forms that there is no page at."""
         self._apart: dict[tuple[int, ...], list[str]] = {}
         """Ids of rules that were wrong together -> forms that were asked for to tell which of them is wrong."""
+        self._led: dict[str, dict[str, int]] = {}
+        """Form that was not fetched -> forms that lead there, and the ids of their URLs."""
         self.spent = 0
         """URLs fetched to prove rules."""
         self.next_plan = 0
@@ -80,7 +82,7 @@ class HostRules:
         """Roughly the bytes that it takes in memory."""
         n_spellings = len(self._spellings) if self._spellings is not None else 0
         rules = sum(watched.weight for watched in self.own.values())
-        n_forms = len(self.dead) + len(self.gates)
+        n_forms = len(self.dead) + len(self.gates) + len(self._led)
         return self.pages.weight + rules + 300 * n_spellings + 150 * n_forms
 
     def take(self, row: RuleRow, url_ids: dict[str, int]) -> WatchedRule:
@@ -187,9 +189,18 @@ class HostRules:
     def are_other(self, joint: Joint) -> bool | None:
         """Tell whether the two pages of *joint* are different ones; ``None`` where nothing is told."""
         changed, other = (self.pages.clusters.get(form) for form in (joint.changed, joint.other))
-        if changed is None or other is None or any(map(self.pages.is_boilerplate, (changed, other))):
+        if not self.pages.are_told(changed, other):
             return None
         return changed != other and not self.pages.look_alike(changed, other)
+
+    def leads_to(self, form: str, url_id: int, there: str) -> None:
+        """Take note that *form*, whose URL has that id, leads *there*, which may be fetched by another link."""
+        if len(self._led) < MAX_DEAD:
+            self._led[there] = {**self._led.get(there, {}), **self._led.pop(form, {}), form: url_id}
+
+    def led_to(self, form: str) -> dict[str, int]:
+        """Return the forms that lead to *form*, which was fetched, and the ids of their URLs."""
+        return self._led.pop(form, {})
 
     def fetched(self, form: str) -> None:
         """Take note that the page at *form* was fetched."""

@@ -41,7 +41,7 @@ class Seen(NamedTuple):
     """A fetched URL that the rule changes."""
 
     form: str
-    cluster: int
+    cluster: int | None
     url_id: int
 
 
@@ -61,9 +61,9 @@ class _Found(NamedTuple):
 
     changed: Seen
     image: str
-    cluster: int
-    """Of the page fetched last."""
-    other: int
+    cluster: int | None
+    """Of the page fetched last; ``None`` for little text, or a document."""
+    other: int | None
     """Cluster of the page before."""
     is_image_known: bool
     other_form: str
@@ -75,7 +75,7 @@ class _Found(NamedTuple):
 
     @property
     def callback(self) -> int:
-        return callback_of(self.changed.cluster)
+        return callback_of(self.changed.cluster or self.cluster or self.other or 0)
 
 
 class WatchedRule:
@@ -241,16 +241,16 @@ class WatchedRule:
         self, form: str, cluster: int | None, url_id: int, known: Mapping[str, int | None], host: HostPages
     ) -> None:
         """Take note of the page at *form*, among those *known* on its *host*, as :meth:`learn` does."""
-        pair = self._pair(form, cluster, url_id, known) if cluster is not None else None
-        if pair is None or (not pair.is_same and host.look_alike(pair.cluster, pair.other)):
+        pair = self._pair(form, cluster, url_id, known)
+        if pair is None or not host.are_told(pair.cluster, pair.other):
             return
-        if not (host.is_boilerplate(pair.other) or host.is_boilerplate(pair.cluster)):
+        if pair.is_same or not host.look_alike(pair.cluster, pair.other):
             self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
 
-    def _pair(self, form: str, cluster: int, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
+    def _pair(self, form: str, cluster: int | None, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
         """Return what the page at *form* makes a pair with, according to the rule; take note of the page."""
 
-        def now(seen: Seen) -> int:
+        def now(seen: Seen) -> int | None:
             return known.get(seen.form) or seen.cluster
 
         image = self.image(form)
@@ -261,11 +261,11 @@ class WatchedRule:
                 if before is None
                 else _Found(before, form, cluster, now(before), is_image_known=True, other_form=before.form)
             )
-        this, other = Seen(form, cluster, url_id), known.get(image)
-        if before is None:
+        this = Seen(form, cluster, url_id)
+        if before is None or before.cluster is None:
             self._remember(image, this)
-        if other is not None:
-            return _Found(this, image, cluster, other, is_image_known=True, other_form=image)
+        if image in known:
+            return _Found(this, image, cluster, known[image], is_image_known=True, other_form=image)
         return (
             None
             if before is None
@@ -287,13 +287,13 @@ class WatchedRule:
     ) -> Settled | None:
         """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score.
 
-        Where one of them has too little text, or what many pages say, nothing is told. One that *is_stale* may say the
-        same by now: nothing is known before it is fetched again.
+        Where both have too little text, or one has what many pages say, nothing is told. One that *is_stale* may say
+        the same by now: nothing is known before it is fetched again.
         """
-        found = self._pair(form, cluster, url_id, host.clusters) if cluster is not None else None
+        found = self._pair(form, cluster, url_id, host.clusters)
         if found is None:
-            return self._beside_namer(form, cluster, url_id, host) or self._untold(form, url_id, host)
-        if host.is_boilerplate(found.other) or host.is_boilerplate(found.cluster):
+            return self._beside_namer(form, cluster, url_id, host)
+        if not host.are_told(found.cluster, found.other):
             return Settled(found.changed.url_id, Outcome.UNKNOWN, (self.id,))
         if not found.is_same and is_stale(found.other_form):
             return None
@@ -329,15 +329,6 @@ class WatchedRule:
             self._further.discard(form)
             self.record(form, image, callback, is_same=False)
         return is_told
-
-    def _untold(self, form: str, url_id: int, host: HostPages) -> Settled | None:
-        """Return that nothing is told by the page at *form*, if it or what it is held against is too short."""
-        image = self.image(form)
-        if image is None:
-            before = self._seen.get(form)
-            return Settled(before.url_id, Outcome.UNKNOWN, (self.id,)) if before is not None else None
-        is_short = host.clusters.get(form) is None or (image in host.clusters and host.clusters[image] is None)
-        return Settled(url_id, Outcome.UNKNOWN, (self.id,)) if is_short else None
 
     def pairs(self, host: HostPages, waiting: Iterable[str], most: int, is_one: Callable[[Pair], bool]) -> list[str]:
         """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs.
