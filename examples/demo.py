@@ -51,7 +51,7 @@ MANY_SEEDS = 100
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="crawl with the add-on and without, and compare")
-    parser.add_argument("--pages", type=int, default=1000, help="pages of each crawl")
+    parser.add_argument("--pages", type=int, default=500, help="pages of each crawl")
     parser.add_argument("--orders", type=int, default=1, help="orders of the seeds, each crawled twice (1)")
     parser.add_argument("--warc", help="a WARC file to rehearse on instead of the demo's web")
     parser.add_argument("--topic", help="examples of the topic for --warc; see REPLICA_TOPIC")
@@ -296,9 +296,10 @@ def print_ledger() -> None:
     """Print where the ledger lies, and what ``explain`` says of one URL in it."""
     print(f"\nEvery decision is in {JOB / 'replica.sqlite'}, and a line of {LEDGER}")
     with LEDGER.open(encoding="utf-8") as lines:
-        decisions = [decision for decision in map(json.loads, lines) if "***" not in decision["url"]]  # left out there
-    if decisions:
-        url = max(decisions, key=lambda decision: (decision["action"] == "drop", decision["at"]))["url"]
+        last = {decision["url"]: decision for decision in map(json.loads, lines)}
+    saved = [one for one in last.values() if one["action"] != "fetch" and "***" not in one["url"]]  # left out there
+    if saved:
+        url = max(saved, key=lambda decision: (decision["action"] == "drop", decision["at"]))["url"]
         print(f"\n$ scrapy replica explain {JOB} '{url}'")
         print(run([*SCRAPY, "replica", "explain", str(JOB), url], dict(os.environ)), end="")
 
