@@ -9,6 +9,7 @@ from scrapy_replica.lab.commands.calibrate import CalibrateCommand
 from scrapy_replica.lab.commands.capacity import CapacityCommand
 from scrapy_replica.lab.commands.generate import GenerateCommand
 from scrapy_replica.lab.commands.manuals import ManualsCommand
+from scrapy_replica.lab.commands.mirrorbench import MirrorBenchCommand
 
 
 class LabCommand(CommandGroup):
@@ -32,6 +33,7 @@ class LabCommand(CommandGroup):
         CalibrateCommand,
         GenerateCommand,
         ManualsCommand,
+        MirrorBenchCommand,
         ArchiveCommand,
         CapacityCommand,
     )

@@ -29,21 +29,26 @@ def write_warc(web: Web, file: Path, chunks: Iterable[Chunk]) -> None:
                 out.write(gzip.compress(record_of(url, address_of(host), body), LEVEL, mtime=0))
 
 
-def record_of(url: str, ip: str, body: bytes) -> bytes:
-    """Return the WARC record of the response with the HTML page *body*."""
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
-    digest = base64.b32encode(hashlib.sha1(body).digest()).decode()
+def record_of(url: str, ip: str, body: bytes, location: str = "") -> bytes:
+    """Return the WARC record of the response with the HTML page *body*, or of a 301 that leads to *location*."""
+    status = f"301 Moved Permanently\r\nLocation: {location}" if location else "200 OK"
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
     block = head.encode() + body
     return (
         (
             f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <{uuid5(NAMESPACE_URL, url).urn}>\r\n"
             f"WARC-Date: {DATE}\r\nWARC-Target-URI: {url}\r\nWARC-IP-Address: {ip}\r\n"
-            f"WARC-Payload-Digest: sha1:{digest}\r\nContent-Type: application/http; msgtype=response\r\n"
+            f"WARC-Payload-Digest: {digest_of(body)}\r\nContent-Type: application/http; msgtype=response\r\n"
             f"Content-Length: {len(block)}\r\n\r\n"
         ).encode()
         + block
         + b"\r\n\r\n"
     )
+
+
+def digest_of(body: bytes) -> str:
+    """Return the digest of a payload, as WARC and its indexes have it."""
+    return f"sha1:{base64.b32encode(hashlib.sha1(body).digest()).decode()}"
 
 
 def address_of(host: int) -> str:

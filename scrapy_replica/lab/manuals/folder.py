@@ -14,7 +14,7 @@ from random import Random
 from scrapy_replica.lab.generation.warc import address_of, record_of
 from scrapy_replica.lab.manuals.hosts import Host, Maker
 from scrapy_replica.lab.manuals.packages import Edition, unpacked
-from scrapy_replica.lab.manuals.trees import Tree, read_tree
+from scrapy_replica.lab.manuals.trees import MAX_PAGES, Tree, read_tree
 
 MIN_PAGES, MIN_WORDS = 12, 60
 """Pages that a manual must have, and the words of each of these."""
@@ -34,17 +34,7 @@ def make(editions: Iterable[Edition], packages: Path, folder: Path, seed: int, t
 
     :raises ValueError: fewer than two families are left that have enough pages.
     """
-    trees: dict[Edition, Tree] = {}
-    for edition in editions:
-        try:
-            tree = read_tree(unpacked(edition, packages))
-        except OSError as error:
-            told(f"left out: {error}")
-            continue
-        if tree is None or sum(_words(body).total() >= MIN_WORDS for body in tree.pages.values()) < MIN_PAGES:
-            told(f"left out: {edition.package} {edition.version} has fewer than {MIN_PAGES} pages of text")
-            continue
-        trees[edition] = tree
+    trees = read_trees(editions, packages, told)
     hosts = list(Maker(trees, seed).hosts())
     (folder / "warc").mkdir(parents=True)
     for number, host in enumerate(hosts):
@@ -52,6 +42,24 @@ def make(editions: Iterable[Edition], packages: Path, folder: Path, seed: int, t
     _write_rows(folder / "hosts.csv", (_row(host, number) for number, host in enumerate(hosts)))
     _write_rows(folder / "truth.csv", pairs(hosts, alike(trees), seed))
     return len(hosts)
+
+
+def read_trees(
+    editions: Iterable[Edition], packages: Path, told: Callable[[str], None], max_pages: int = MAX_PAGES
+) -> dict[Edition, Tree]:
+    """Get the *editions* into *packages* and return the manuals of those that have enough pages."""
+    trees: dict[Edition, Tree] = {}
+    for edition in editions:
+        try:
+            tree = read_tree(unpacked(edition, packages), max_pages)
+        except OSError as error:
+            told(f"left out: {error}")
+            continue
+        if tree is None or sum(_words(body).total() >= MIN_WORDS for body in tree.pages.values()) < MIN_PAGES:
+            told(f"left out: {edition.package} {edition.version} has fewer than {MIN_PAGES} pages of text")
+            continue
+        trees[edition] = tree
+    return trees
 
 
 def alike(trees: Mapping[Edition, Tree]) -> set[frozenset[str]]:
@@ -118,9 +126,9 @@ def _row(host: Host, number: int) -> dict[str, str]:
 
 def _write_warc(host: Host, number: int, file: Path) -> None:
     with file.open("xb") as out:
-        for path, body in host.pages.items():
+        for path, page in host.pages.items():
             url = f"https://{host.name}/{path}"
-            out.write(gzip.compress(record_of(url, address_of(number // 3), body), mtime=0))
+            out.write(gzip.compress(record_of(url, address_of(number // 3), page.body), mtime=0))
 
 
 def _write_rows(file: Path, rows: Iterable[Mapping[str, str]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from random import Random
 
@@ -24,6 +24,21 @@ _TOPS = ("example", "test", "org.example", "net.example", "edu.test")
 
 
 @dataclass(frozen=True)
+class Served:
+    """One page of a host.
+
+    Attributes:
+        body: HTML.
+        content: What all copies of the page have in common: its edition and path there.
+        is_edited: Paragraphs were changed.
+    """
+
+    body: bytes
+    content: str
+    is_edited: bool = False
+
+
+@dataclass(frozen=True)
 class Host:
     """One made host.
 
@@ -32,7 +47,7 @@ class Host:
         edition: What it serves, changed or not.
         site: Name of its site; hosts of one site are replicas.
         kind: ``original``, or one of ``COPIES`` or ``NEARLY``.
-        pages: Path (without the first slash) -> HTML, the start page first.
+        pages: By path (without the first slash), the start page first.
         also: Family that further pages are of, or nothing.
     """
 
@@ -40,7 +55,7 @@ class Host:
     edition: Edition
     site: str
     kind: str
-    pages: Mapping[str, bytes]
+    pages: Mapping[str, Served]
     also: str = ""
 
 
@@ -57,7 +72,7 @@ class Maker:
         self._trees = trees
         for edition in trees:
             self._families.setdefault(edition.family, []).append(edition)
-        reserves = {edition.family: tree.reserve for edition, tree in trees.items()}
+        reserves = {edition.family: _served(tree.reserve, f"{edition.name}+") for edition, tree in trees.items()}
         self._lenders = {family: pages for family, pages in reserves.items() if len(pages) >= _MIN_LENT}
         if len(self._lenders) < 2:
             raise ValueError("fewer than two families of manuals were brought that have pages to lend to other hosts")
@@ -67,7 +82,7 @@ class Maker:
         """Yield an original of every edition, two or three copies a family and mostly a made near miss."""
         for family, editions in self._families.items():
             for edition in editions:
-                pages = self._placed(edition, self._trees[edition].pages, own=True)
+                pages = self._placed(edition, self._of(edition), own=True)
                 yield Host(self._name(edition, own=True), edition, edition.name, "original", pages)
             for _ in range(self._rng.choice((2, 2, 3))):
                 yield self._copy(self._rng.choice(editions))
@@ -76,65 +91,71 @@ class Maker:
 
     def _copy(self, edition: Edition) -> Host:
         rng, kind, also = self._rng, next(self._copies), ""
-        pages = dict(self._trees[edition].pages)
+        pages = self._of(edition)
         style = rng.randrange(16)
         if kind in {"chrome", "theme"}:
             change = changes.chrome if kind == "chrome" else changes.theme
-            pages = {path: change(body, style) for path, body in pages.items()}
+            pages = {path: replace(page, body=change(page.body, style)) for path, page in pages.items()}
         elif kind == "stale":
             pages = self._stale(edition, self._some(pages, rng.uniform(0.8, 1.0)), rng.uniform(0.05, 0.3), 0.2)
         elif kind == "partial":
             pages = self._some(pages, rng.uniform(0.4, 0.8))
         elif kind == "superset":
             also, reserve = self._other(edition.family)
-            pages |= {f"local/{path}": body for path, body in reserve.items()}
+            pages |= {f"local/{path}": page for path, page in reserve.items()}
         elif kind == "bare":
-            pages = {_bare(path): changes.bare_links(body) for path, body in pages.items()}
+            pages = {_bare(path): replace(page, body=changes.bare_links(page.body)) for path, page in pages.items()}
         placed = pages if kind == "alias" else self._placed(edition, pages)
         return Host(self._name(edition), edition, edition.name, kind, placed, also)
 
     def _near_miss(self, family: str, edition: Edition) -> Host:
         rng, kind = self._rng, next(self._nearly)
-        pages, also = dict(self._trees[edition].pages), ""
+        pages, also = self._of(edition), ""
         name = self._name(edition)
         if kind == "fork":
             other = self._word(3).capitalize()
-            forked = {path: changes.renamed(body, family, other) for path, body in pages.items()}
+            forked = _served({path: changes.renamed(page.body, family, other) for path, page in pages.items()}, name)
             pages = self._stale(edition, self._some(forked, 0.9), rng.uniform(0.5, 1.0), rng.uniform(0.4, 0.8))
         else:
             also, reserve = self._other(family)
             if kind == "quote":
                 pages = reserve | self._some(pages, rng.uniform(0.15, 0.4), keep_start=False)
             else:
-                texts = list(reserve.values())
-                pages = {path: changes.with_text_of(body, rng.choice(texts)) for path, body in pages.items()}
+                texts = [page.body for page in reserve.values()]
+                filled = {path: changes.with_text_of(page.body, rng.choice(texts)) for path, page in pages.items()}
+                pages = _served(filled, name)
         return Host(name, edition, name, kind, self._placed(edition, pages), also)
 
-    def _some(self, pages: Mapping[str, bytes], share: float, *, keep_start: bool = True) -> dict[str, bytes]:
+    def _of(self, edition: Edition) -> dict[str, Served]:
+        return _served(self._trees[edition].pages, edition.name)
+
+    def _some(self, pages: Mapping[str, Served], share: float, *, keep_start: bool = True) -> dict[str, Served]:
         """Return *share* of the pages, the start page among them."""
         start, *others = pages
         n_others = round(share * len(others))
         chosen = {*self._rng.sample(others, n_others), *([start] if keep_start else [])}
-        return {path: body for path, body in pages.items() if path in chosen}
+        return {path: page for path, page in pages.items() if path in chosen}
 
     def _stale(
-        self, edition: Edition, pages: Mapping[str, bytes], of_pages: float, of_paragraphs: float
-    ) -> dict[str, bytes]:
+        self, edition: Edition, pages: Mapping[str, Served], of_pages: float, of_paragraphs: float
+    ) -> dict[str, Served]:
         """Return the pages, of which *of_pages* have *of_paragraphs* changed into ones of another work."""
         _, reserve = self._other(edition.family)
-        texts = [text for body in reserve.values() for text in changes.paragraphs(body)][:200]
-        rng = self._rng
-        return {
-            path: changes.edited(body, rng, of_paragraphs, texts) if rng.random() < of_pages else body
-            for path, body in pages.items()
-        }
+        texts = [text for page in reserve.values() for text in changes.paragraphs(page.body)][:200]
 
-    def _other(self, family: str) -> tuple[str, dict[str, bytes]]:
+        def edited(page: Served) -> Served:
+            if self._rng.random() >= of_pages:
+                return page
+            return Served(changes.edited(page.body, self._rng, of_paragraphs, texts), page.content, is_edited=True)
+
+        return {path: edited(page) for path, page in pages.items()}
+
+    def _other(self, family: str) -> tuple[str, dict[str, Served]]:
         """Return another family, and pages of it that no host serves as its site."""
         name = self._rng.choice([name for name in self._lenders if name != family])
         return name, dict(self._lenders[name])
 
-    def _placed(self, edition: Edition, pages: Mapping[str, bytes], *, own: bool = False) -> dict[str, bytes]:
+    def _placed(self, edition: Edition, pages: Mapping[str, Served], *, own: bool = False) -> dict[str, Served]:
         """Return the pages below a prefix; an original's may tell its version."""
         choices: Sequence[str] = (*_PREFIXES, *_VERSIONED) if own else _PREFIXES
         version = edition.version.partition(":")[2] or edition.version
@@ -142,7 +163,7 @@ class Maker:
         prefix = self._rng.choice(choices).format(**told)
         if own and edition.language != "en" and self._rng.random() < 0.5:
             prefix += f"{edition.language}/"
-        return {prefix + path: body for path, body in pages.items()}
+        return {prefix + path: page for path, page in pages.items()}
 
     def _name(self, edition: Edition, *, own: bool = False) -> str:
         while True:
@@ -154,6 +175,10 @@ class Maker:
 
     def _word(self, syllables: int) -> str:
         return "".join(self._rng.choices(_SYLLABLES, k=syllables))
+
+
+def _served(pages: Mapping[str, bytes], source: str) -> dict[str, Served]:
+    return {path: Served(body, f"{source}/{path}") for path, body in pages.items()}
 
 
 def _bare(path: str) -> str:

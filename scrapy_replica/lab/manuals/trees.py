@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urljoin
 
 MAX_PAGES = 24
-"""Pages of a manual that its hosts serve; a crawl needs fewer for a verdict."""
+"""Pages of a manual that its hosts serve unless told otherwise; a crawl needs fewer for a verdict."""
 MAX_RESERVE = 12
 """Further ones, of which hosts that quote have pages of their own."""
 _MAX_REACHED = 150
@@ -27,7 +27,7 @@ class Tree:
     """Pages of one manual.
 
     Attributes:
-        pages: Path below the manual's folder -> HTML, the start page first, at most ``MAX_PAGES``.
+        pages: Path below the manual's folder -> HTML, the start page first.
         reserve: Further pages, none of them in *pages*.
     """
 
@@ -35,8 +35,8 @@ class Tree:
     reserve: dict[str, bytes]
 
 
-def read_tree(folder: Path) -> Tree | None:
-    """Return the manual below *folder*; None if it has no HTML.
+def read_tree(folder: Path, max_pages: int = MAX_PAGES) -> Tree | None:
+    """Return the manual below *folder*, of at most *max_pages* besides the reserve; None if it has no HTML.
 
     Pages are taken as a folder of captures takes them: the start page, then in the order of a hash of the path, so that
     two editions have the same ones, among those that links from the start page reach (all if these are few).
@@ -49,17 +49,17 @@ def read_tree(folder: Path) -> Tree | None:
     by_path = {path.relative_to(root).as_posix().removesuffix(".gz"): path for path in files if root in path.parents}
     start = min(by_path, key=_start_rank)
     reached = _reached(start, by_path)
-    names = reached if len(reached) >= MAX_PAGES else list(dict.fromkeys([*reached, *by_path]))
+    names = reached if len(reached) >= max_pages else list(dict.fromkeys([*reached, *by_path]))
     names = [start, *sorted((name for name in names if name != start), key=_hash)]
     texts: dict[str, bytes] = {}
     for name in names:
         body = _read(by_path[name])
         if name == start or _MIN_BYTES <= len(body) <= _MAX_BYTES:
             texts[name] = body
-        if len(texts) == MAX_PAGES + MAX_RESERVE:
+        if len(texts) == max_pages + MAX_RESERVE:
             break
     listed = list(texts.items())
-    return Tree(dict(listed[:MAX_PAGES]), dict(listed[MAX_PAGES:]))
+    return Tree(dict(listed[:max_pages]), dict(listed[max_pages:]))
 
 
 def _root(folder: Path, files: list[Path]) -> Path:
