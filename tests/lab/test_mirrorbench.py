@@ -22,9 +22,11 @@ import pytest
 from lxml import html
 
 from scrapy_replica.lab.crawls.crawl_truth import HostTruth, PageTable
-from scrapy_replica.lab.manuals.hosts import COPIES, NEARLY
+from scrapy_replica.lab.manuals.hosts import COPIES, NEARLY, Host, Served
+from scrapy_replica.lab.manuals.packages import Edition
 from scrapy_replica.lab.mirrorbench import score
 from scrapy_replica.lab.mirrorbench.baselines import pair_scores, write_crawl
+from scrapy_replica.lab.mirrorbench.closed import closed
 from scrapy_replica.lab.mirrorbench.crawlers import crawled
 from scrapy_replica.lab.mirrorbench.families import made_families
 from scrapy_replica.lab.mirrorbench.folder import SPLITS, make, split_of
@@ -132,6 +134,15 @@ def test_the_tables_are_those_of_the_other_commands(bench):
     )
     assert hosts.is_right(copy, original)
     assert pages.key_of.keys() == {url for url, row in pages_of(bench / "test").items() if row["status"] == "200"}
+
+
+def test_a_page_that_is_named_as_a_folder_is_linked_as_a_page():
+    pages = {path: Served(f'<a href="/docs/{other}">x</a>'.encode(), f"e/{path}")
+             for path, other in (("docs/a", "a/b"), ("docs/a/b", "a"))}  # fmt: skip
+    host = Host("h.example", Edition("e", "made", "e-doc", "1", "en", "MIT"), "e", "original", pages)
+    (site, _) = closed([host], Random(1))
+    links = [urljoin(answer.url, html.fromstring(answer.body).xpath("string(//a/@href)")) for answer in site.answers]
+    assert links == ["http://h.example/docs/a/b", "http://h.example/docs/a"]
 
 
 def test_a_split_of_too_few_families_is_refused(trees, tmp_path):
@@ -286,11 +297,14 @@ def test_a_block_is_right_if_both_hosts_are_one_site(bench, tmp_path):
     near = next(row["host"] for row in rows if row["kind"] in NEARLY)
     write_fetches(tmp_path, [(next(url for url in pages_of(bench / "test") if copies[1][0] in url), 200)])
     blocks = [(*copies[0], 8), (*copies[1], ""), (near, copies[0][1], 9), ("unknown.example", copies[0][1], 1)]
+    either = next(row for row in rows_of(bench / "test" / "truth.csv") if row["relation"] == "ambiguous"
+                  and not {row["host_a"], row["host_b"]} & {block[0] for block in blocks})  # fmt: skip
+    blocks.append((either["host_a"], either["host_b"], 5))
     lines = ["host,canonical,pages", *(",".join(map(str, block)) for block in blocks)]
     (tmp_path / "test" / "blocks.csv").write_text("\n".join([*lines, lines[1], ""]))  # one is there twice
     figures = json.loads(scored(bench, tmp_path, "--json").stdout)["results"][tmp_path.name]["crawl"]
     assert (figures["right_blocks"], figures["wrong_blocks"], figures["pages_to_verdict"]) == (2, 2, 4.5)
-    assert figures["copies"] == len(copies)
+    assert (figures["ambiguous_blocks"], figures["copies"]) == (1, len(copies))
 
 
 @pytest.mark.parametrize(
@@ -299,6 +313,7 @@ def test_a_block_is_right_if_both_hosts_are_one_site(bench, tmp_path):
         ("fetches.jsonl", '{"url": "http://a/", "status": 200}\n{"url": "http', "line 2: it is no object with url"),
         ("fetches.jsonl", "[" * 100_000 + "\n", "line 1: it is no object with url and status"),
         ("fetches.jsonl", '{"url": 7, "status": 200}\n', "line 1: it is no object with url and status"),
+        ("fetches.jsonl", '{"url": "http://a/", "status": 1e999}\n', "line 1: it is no object with url and status"),
         ("fetches.jsonl", '{"url": "http://a/"}\n', "line 1: it is no object with url and status"),
         ("pairs.csv", "host_a,host_b\na,b\n", "has no column score"),
         ("pairs.csv", "host_a,host_b,score\na,b,high\n", "row 2: 'high' is no number"),

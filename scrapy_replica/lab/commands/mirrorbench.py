@@ -27,7 +27,7 @@ class MirrorBenchCommand(Command):
     examples = (
         "scrapy replica lab mirrorbench make --out bench",
         "scrapy replica lab mirrorbench make --out bench --packages packages",
-        "scrapy replica lab mirrorbench serve bench/test --log mine/test/fetches.jsonl",
+        "scrapy replica lab mirrorbench serve bench/test --out mine/test/fetches.jsonl",
         "scrapy replica lab mirrorbench baselines bench --out results",
         "python bench/score.py bench results/* mine",
     )
@@ -47,7 +47,7 @@ class MirrorBenchCommand(Command):
         serve = actions.add_parser("serve", help="answer a crawler over HTTP, as a proxy, and log what it asks for")
         serve.add_argument("split", metavar="DIR", help="a split: bench/test")
         serve.add_argument("--port", type=int, default=8080, metavar="N", help="on 127.0.0.1 (8080)")
-        serve.add_argument("--log", metavar="FILE", help="new file for the requests, which the scorer reads")
+        serve.add_argument("--out", metavar="FILE", help="new file for the requests, which the scorer reads")
         serve.set_defaults(act=serve_split)
         baselines = actions.add_parser("baselines", help="run and score plain Scrapy, canonical, NormPaths, the add-on")
         baselines.add_argument("bench", metavar="DIR", help="what make wrote")
@@ -95,7 +95,7 @@ def serve_split(opts: argparse.Namespace) -> int:
     """Serve a split until interrupted."""
     from scrapy_replica.lab.mirrorbench.replay import serve  # noqa: PLC0415 - needed when it runs
 
-    return serve(existing(opts.split), opts.port, Path(opts.log) if opts.log else None)
+    return serve(existing(opts.split), opts.port, Path(opts.out) if opts.out else None)
 
 
 def run_baselines(opts: argparse.Namespace) -> int:

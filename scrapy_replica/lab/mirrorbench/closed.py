@@ -223,8 +223,9 @@ def _url(host: Host, path: str) -> str:
 
 
 def _relative(target: str, url: str) -> str:
-    folder = posixpath.dirname(url.split("/", 3)[3])
-    return posixpath.relpath(target.split("/", 3)[3] or ".", folder or ".")
+    """Return the link from *url* to *target* of the same host; what is a file there may be named as a folder is."""
+    (folder, name), here = posixpath.split(target.split("/", 3)[3]), posixpath.dirname(url.split("/", 3)[3])
+    return posixpath.join(posixpath.relpath(folder or ".", here or "."), name).removeprefix("./")
 
 
 def _title(root: etree._Element) -> str:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Serves a split of MirrorBench over HTTP, as a proxy: replay.py BENCH/test [--port 8080] [--log fetches.jsonl].
+"""Serves a split of MirrorBench over HTTP, as a proxy: replay.py BENCH/test [--port 8080] [--out fetches.jsonl].
 
 Needs Python 3.10 and nothing else. Any crawler reaches all hosts through the proxy, http_proxy=http://127.0.0.1:8080;
 one that resolves all names to 127.0.0.1 is answered by its Host header. Each request is a line of the log, which
@@ -39,6 +39,8 @@ class Replay:
                 told = json.loads(line.split(" ", 2)[2])
                 self._places[told["url"]] = folder / told["filename"], int(told["offset"]), int(told["length"])
         self.hosts = {url.split("/")[2] for url in self._places}
+        if log:
+            log.parent.mkdir(parents=True, exist_ok=True)
         self._log = log.open("x", 1, encoding="utf-8") if log else None  # a line at once: it may be killed
         self._lock = Lock()
         self.requests = 0
@@ -131,7 +133,10 @@ def serve(folder: Path, port: int, log: Path | None) -> int:
     """Serve until interrupted.
 
     :raises OSError: *folder* is no split, *log* is there already, or the port is taken.
+    :raises ValueError: there is no such port.
     """
+    if not 0 <= port <= 65_535:
+        raise ValueError(f"--port is {port}: it must be 0 to 65535")
     replay = Replay(folder, log)
     with Server(replay, port) as server:
         proxy = f"http://127.0.0.1:{server.server_port}"
@@ -152,12 +157,12 @@ def main() -> int:
     parser.add_argument("split", type=Path, help="folder with index.cdxj, as BENCH/test")
     parser.add_argument("--port", type=int, default=8080, help="on 127.0.0.1 (8080)")
     parser.add_argument(
-        "--log", type=Path, metavar="FILE", help="new file for the requests, as RESULTS/test/fetches.jsonl"
+        "--out", type=Path, metavar="FILE", help="new file for the requests, as RESULTS/test/fetches.jsonl"
     )
     told = parser.parse_args()
     try:
-        return serve(told.split, told.port, told.log)
-    except (OSError, OverflowError) as error:
+        return serve(told.split, told.port, told.out)
+    except (OSError, ValueError) as error:
         sys.stderr.write(f"replay.py: {error}\n")
         return 2
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import io
 import json
 import math
 import random
@@ -35,8 +36,6 @@ CAP = 20
 """Pairs of one family and relation that count in full; more share their weight."""
 NO_SCORE = -math.inf
 PAIR_FIGURES = ("auc_near", "f1", "recall_none_false")
-CRAWL_FIGURES = ("saved_of_oracle", "lost")
-
 Row = dict[str, str]
 Pair = tuple[str, str]
 Figures = dict[str, float]
@@ -55,7 +54,9 @@ class Bench:
         root = folder / split
         self.hosts = {row["host"]: row for row in rows_of(root / "hosts.csv", "host", "replica_of", "family")}
         truth = rows_of(root / "truth.csv", "host_a", "host_b", "relation")
-        self.relation = {pair_of(row): row["relation"] for row in truth if row["relation"] != "ambiguous"}
+        told = {pair_of(row): row["relation"] for row in truth}
+        self.relation = {pair: relation for pair, relation in told.items() if relation != "ambiguous"}
+        self.ambiguous = told.keys() - self.relation.keys()
         columns = ("url", "host", "page_key", "status", "text", "edited")
         self.pages = {row["url"]: row for row in rows_of(root / "pages.csv.gz", *columns)}
 
@@ -73,7 +74,7 @@ def rows_of(file: Path, *columns: str) -> list[Row]:
     try:
         data = file.read_bytes()
         text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode("utf-8-sig")
-        table = csv.DictReader(text.splitlines(keepends=True), strict=True)
+        table = csv.DictReader(io.StringIO(text, newline=""), strict=True)
         if missing := [name for name in columns if name not in (table.fieldnames or ())]:
             raise WrongFileError(f"{file} has no column {', '.join(missing)}")
         rows = []
@@ -134,7 +135,7 @@ class Ranking:
             above += replicas
             near += near_here
             is_clean = is_clean and not near_here + others
-            alone += replicas if is_clean else 0
+            alone = above if is_clean else alone
             if score >= threshold and score != NO_SCORE:
                 hits += replicas
                 called += replicas + near_here + others
@@ -186,7 +187,7 @@ def read_fetches(file: Path) -> list[tuple[str, int]]:
         try:
             row = json.loads(line)
             url, status = spelling_of(row["url"]), int(row["status"])
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
             raise WrongFileError(f"{file}, line {number}: it is no object with url and status") from None
         if not url.endswith("/robots.txt") or url.count("/") != 3:
             found.append((url, status))
@@ -201,7 +202,6 @@ def spelling_of(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL that is spelled so."""
     return url.split("/")[2]
 
 
@@ -227,23 +227,23 @@ def crawl_figures(bench: Bench, results: Path) -> Figures:
         saved = (total["urls"] - total["requests"] - total["lost"]) / max(1, total["urls"] - total["contents"])
         return {"saved_of_oracle": saved, "lost": total["lost"] / max(1, total["contents"])}
 
-    found = with_intervals(figures, sorted(filter(None, counts)), CRAWL_FIGURES)
-    found |= {"urls": len(bench.pages), "contents": len(contents), "requests": len(fetches), "contents_lost": len(lost)}
+    found = with_intervals(figures, sorted(filter(None, counts)), ("saved_of_oracle", "lost"))
+    found.update(urls=len(bench.pages), contents=len(contents), requests=len(fetches), contents_lost=len(lost))
     found["outside"] = sum(host_of(url) not in bench.hosts for url, _ in fetches)
     return found | block_figures(bench, fetches, results / "blocks.csv")
 
 
 def found_contents(bench: Bench, fetches: Sequence[tuple[str, int]]) -> set[str]:
     """Return the contents that were fetched under any name, and those that a fetched page has in the same words."""
-    fetched = [bench.pages[url] for url, status in fetches if status == 200 and url in bench.pages]
-    texts = {row["text"] for row in fetched if row["status"] == "200"}
-    found = {row["page_key"] for row in fetched if row["status"] == "200"}
-    same = (row for row in bench.pages.values() if row["status"] == "200" and row["edited"] == "0")
-    return found | {row["page_key"] for row in same if row["text"] in texts}
+    rows = (bench.pages[url] for url, status in fetches if status == 200 and url in bench.pages)
+    fetched = [row for row in rows if row["status"] == "200"]
+    texts = {row["text"] for row in fetched}
+    same = {row["page_key"] for row in bench.pages.values() if row["text"] in texts and row["edited"] == "0"}
+    return same | {row["page_key"] for row in fetched}
 
 
 def block_figures(bench: Bench, fetches: Sequence[tuple[str, int]], file: Path) -> Figures:
-    """Return how many hosts were blocked, rightly and wrongly, and the median of their pages until then."""
+    """Return how many hosts were blocked, rightly and wrongly, and the median of the pages until a right block."""
     figures: Figures = {"copies": sum(bool(row["replica_of"]) for row in bench.hosts.values())}
     if not file.exists():
         return figures
@@ -251,21 +251,20 @@ def block_figures(bench: Bench, fetches: Sequence[tuple[str, int]], file: Path) 
     blocks: dict[str, tuple[str, int]] = {}
     for number, row in enumerate(rows_of(file, "host", "canonical"), 2):
         host, told = row["host"].strip().lower(), row.get("pages", "")
-        if told and not told.isdecimal():
+        if told and not (told.isdecimal() and len(told) < 10):
             raise WrongFileError(f"{file}, row {number}: {told!r} is no number of pages")
         block = row["canonical"].strip().lower(), int(told) if told else fetched[host]
         if blocks.setdefault(host, block) != block:
             raise WrongFileError(f"{file}, row {number}: {host} is blocked before, otherwise")
-    right = [
-        pages
-        for host, (canonical, pages) in blocks.items()
-        if host in bench.hosts and host != canonical and bench.site(host) == bench.site(canonical)
-    ]
-    figures |= {"right_blocks": len(right), "wrong_blocks": len(blocks) - len(right)}
+    right: list[int] = []
+    n_ambiguous = 0
+    for host, (canonical, pages) in blocks.items():
+        if host in bench.hosts and host != canonical and bench.site(host) == bench.site(canonical):
+            right.append(pages)
+        n_ambiguous += (min(host, canonical), max(host, canonical)) in bench.ambiguous
+    figures |= {"right_blocks": len(right), "ambiguous_blocks": n_ambiguous}
+    figures["wrong_blocks"] = len(blocks) - len(right) - n_ambiguous
     return figures | {"pages_to_verdict": median(right) if right else math.nan}
-
-
-# Results
 
 
 def with_intervals(figures: Callable[[Times], Figures], families: Sequence[str], names: Sequence[str]) -> Figures:
@@ -297,13 +296,11 @@ def score_results(benches: Mapping[str, Bench], folder: Path, split: str) -> dic
 def tables(results: Mapping[str, Mapping[str, Figures]]) -> str:
     """Return the figures of all results as two tables."""
     lines = []
-    pairs = {name: found["pairs"] for name, found in results.items() if "pairs" in found}
-    if pairs:
+    if pairs := {name: found["pairs"] for name, found in results.items() if "pairs" in found}:
         lines.append(f"{'pairs':<15} {'AUC, near misses':<20} {'F1':<20} {'recall, none false':<20}".rstrip())
         for name, found in pairs.items():
             lines.append(f"{name:<15} " + " ".join(f"{_interval(found, key):<20}" for key in PAIR_FIGURES).rstrip())
-    crawls = {name: found["crawl"] for name, found in results.items() if "crawl" in found}
-    if crawls:
+    if crawls := {name: found["crawl"] for name, found in results.items() if "crawl" in found}:
         lines += [*([""] if lines else []), f"{'crawl':<15} requests saved of oracle      lost  blocked wrong pages"]
         for name, found in crawls.items():
             told = _interval(found, "saved_of_oracle")
@@ -311,8 +308,6 @@ def tables(results: Mapping[str, Mapping[str, Figures]]) -> str:
             wrong, pages = found.get("wrong_blocks", "-"), _short(found.get("pages_to_verdict", math.nan), "g")
             told = f"{found['requests']:>8,} {told:<20} {found['contents_lost']:>4,} {blocked:>8} {wrong:>5} {pages:>5}"
             lines.append(f"{name:<15} {told}")
-            if found["outside"]:
-                lines.append(f"{'':<15} {found['outside']:>8,} of these to hosts that are not in the web")
     return "\n".join(lines)
 
 
@@ -322,9 +317,8 @@ def _interval(figures: Figures, name: str) -> str:
 
 
 def _short(value: float, form: str = ".3f") -> str:
-    return (
-        "-" if math.isnan(value) else f"{value:{form}}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:{form}}"
-    )
+    told = f"{value:{form}}"
+    return "-" if math.isnan(value) else told.replace("0.", ".", 1) if abs(value) < 1 else told
 
 
 def main() -> int:
@@ -344,16 +338,12 @@ def main() -> int:
         sys.stderr.write(f"score.py: {error}\n")
         return 2
     if told.json:
-        known = {name: {key: _numbers(part) for key, part in parts.items()} for name, parts in found.items()}
-        sys.stdout.write(json.dumps({"split": told.split, "results": known}, indent=1) + "\n")
+        for row in (row for parts in found.values() for row in parts.values()):
+            row.update({name: None for name, value in row.items() if not math.isfinite(value)})  # NaN is no JSON
+        sys.stdout.write(json.dumps({"split": told.split, "results": found}, indent=1) + "\n")
     else:
         sys.stdout.write(tables(found) + "\n")
     return 0
-
-
-def _numbers(figures: Figures) -> dict[str, float | None]:
-    """Return *figures* as JSON has numbers."""
-    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
 if __name__ == "__main__":
