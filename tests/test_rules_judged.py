@@ -70,12 +70,19 @@ class Site:
         self.crawl.samples.enter(url_id, f"http://{HOST}/{path}", self.asked(path))
         return url_id
 
-    def fetch(self, path, text=None, words=20):
+    def fetch(self, path, text=None, words=20, *, is_html=True):
         url_id = self.enter(path)
         said = f"{TEXT} {path if text is None else text}"
         url = f"http://{HOST}/{path}"
         page = Page(
-            url, HOST, text=said, words=words, signature=mmh3.hash_bytes(said), simhash=key(said) % 2**64, title="title"
+            url,
+            HOST,
+            text=said,
+            words=words,
+            signature=mmh3.hash_bytes(said),
+            simhash=key(said) % 2**64,
+            title="title",
+            is_html=is_html,
         )
         observation = self.crawl.observe(page, url_id, 1)
         self.crawl.end(observation)
@@ -133,6 +140,17 @@ class TestSamples:
         samples = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
         assert [sample.outcome for sample in samples] == [Outcome.OTHER] * 2
         assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
+
+    @pytest.mark.parametrize(("said", "outcome"), [("", Outcome.UNKNOWN), ("{path}", Outcome.OTHER)])
+    def test_documents_are_others_where_their_bytes_differ(self, said, outcome):
+        """Two answers that are equal may be empty: they tell nothing."""
+        site = sid_and_utm()
+        for path in ("x/1?sid=1", "x/1"):
+            if "?" in path:
+                site.sample(path)
+            site.fetch(path, said.format(path=path), words=0, is_html=False)
+        (sample,) = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
+        assert sample.outcome is outcome
 
     def test_a_page_at_its_form_settles_it_as_before(self):
         site = sid_and_utm()

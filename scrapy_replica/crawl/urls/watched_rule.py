@@ -287,22 +287,24 @@ class WatchedRule:
     ) -> Settled | None:
         """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score.
 
-        Where both have too little text, or one has what many pages say, nothing is told. One that *is_stale* may say
-        the same by now: nothing is known before it is fetched again.
+        Where both have too little text, or one has what many pages say, nothing is told, but of documents that differ.
+        One that *is_stale* may say the same by now: nothing is known before it is fetched again.
         """
         found = self._pair(form, cluster, url_id, host.clusters)
         if found is None:
             return self._beside_namer(form, cluster, url_id, host)
-        if not host.are_told(found.cluster, found.other):
+        are_documents = host.are_other_documents(form, found.other_form)
+        if not are_documents and not host.are_told(found.cluster, found.other):
             return Settled(found.changed.url_id, Outcome.UNKNOWN, (self.id,))
-        if not found.is_same and is_stale(found.other_form):
+        is_same = found.is_same and not are_documents
+        if not is_same and is_stale(found.other_form):
             return None
-        if not found.is_same and host.look_alike(found.cluster, found.other):
+        if not is_same and not are_documents and host.look_alike(found.cluster, found.other):
             self._further.add(form)  # lists of links that change with each fetch tell nothing, unless they bring news
             return Settled(found.changed.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
-        self.images += found.is_image_known and found.is_same
-        self.record(found.changed.form, found.image, found.callback, is_same=found.is_same)
-        return Settled(found.changed.url_id, Outcome.SAME if found.is_same else Outcome.OTHER, (self.id,))
+        self.images += found.is_image_known and is_same
+        self.record(found.changed.form, found.image, found.callback, is_same=is_same)
+        return Settled(found.changed.url_id, Outcome.SAME if is_same else Outcome.OTHER, (self.id,))
 
     def led(self, form: str, image: str, url_id: int, callback: int, *, is_there: bool) -> Settled:
         """Take note of whether *form* leads to *image*, where its like are said to lead; a page leads nowhere."""
