@@ -296,6 +296,7 @@ def use_pages(pages, visits, ledger, samples):
     pages.found_on("a", 5)
     pages.has_page(1)
     pages.has_failed(1)
+    pages.has_error(1)
     pages.is_unread(1)
     pages.failed_on("a")
     pages.forget_marks("a")

@@ -226,7 +226,7 @@ class Policy:
                 same = None  # another callback makes other items of the same page
         if same is None:
             reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
-        if same is None or not self._replicas.shares(host, callback):
+        if same is None or not self._replicas.shares(host, callback) or self._states.is_missing(same.url):
             return None
         decision = self._decision(Action.DROP, reason, same.claim, {"other": same.url}, is_certain=True)
         action = decision.action if same.is_proved or decision.action is not Action.DROP else Action.DEMOTE
@@ -243,7 +243,7 @@ class Policy:
         evidence = {"rules": list(hit.rules), "representative": hit.url, "fetched": hit.is_fetched}
         claims = of_rules(hit.rules)
         decision = self._decision(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
-        if decision.reason is None:
+        if decision.reason is None or self._states.has_error(hit.target):
             return FETCH
         if hit.is_named:
             name = Claim(Kind.NAME, host)

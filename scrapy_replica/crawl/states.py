@@ -46,6 +46,14 @@ class UrlStates:
         known = self.of(url)
         return known is not None and known.state in {State.LEASED, State.DONE}
 
+    def has_error(self, url: str) -> bool:
+        """Tell whether *url* was fetched and brought neither a page nor a place where one is."""
+        known = self.of(url)
+        if known is None or known.state is State.WAITING:
+            return False
+        is_away = self._revisits.is_away(known.id, is_done=known.state is State.DONE)
+        return is_away or self._store.pages.has_error(known.id)
+
     def is_missing(self, url: str) -> bool:
         """Tell whether *url* was fetched and brought no page."""
         known = self.of(url)

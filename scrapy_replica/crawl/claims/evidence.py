@@ -248,7 +248,7 @@ class Evidence:
         """Take note that a URL brought no page: what it stood for comes back.
 
         A redirect to another path is no page either: sites lead whatever they do not have to their front page. Where
-        a page *is kept*, of which an error says nothing, what comes back for it is decided about anew another time.
+        a page *is kept*, of which an error says nothing, no other host is asked.
         """
         url, key = self._store.urls.url_of(url_id), self._store.urls.key_of(url_id)
         is_same_path = location is not None and normal_path(path_of(location)) == normal_path(path_of(url))
@@ -264,9 +264,9 @@ class Evidence:
         if not is_own and status is not None and status < MISSING:
             return  # where it leads is known to the process that asked
         if claims and key is not None:
-            # The policy of rules does not ask whether the page is there.
-            is_for_now = is_kept and all(claim.kind is Kind.MIRROR for claim in claims)
-            self._claims.restore_for(key, Why.GONE, url, is_for_now=is_for_now)
+            # Another page may stand for them, as where only a session ended: that is asked for when their turn comes.
+            # For what leads elsewhere none is looked for: rules hold of redirects, too.
+            self._claims.restore_for(key, Why.GONE, url, is_for_now=location is None)
         elif is_own and not is_kept:
             self._fallback.ask(url_id)
 

@@ -162,13 +162,14 @@ class HostRules:
 
     def standing(self, canonical: str) -> str | None:
         """Return the fetched form that stands for all of that *canonical* form; ``None`` if none was fetched."""
-        return canonical if canonical in self.pages.clusters else self._first_spellings().get(canonical)
+        is_there = canonical in self.pages.clusters and canonical not in self.dead
+        return canonical if is_there else self._first_spellings().get(canonical)
 
     def _first_spellings(self) -> dict[str, str]:
         if self._spellings is None:
             self._spellings = {}
             for form, cluster in self.pages.clusters.items():
-                if cluster is not None:
+                if cluster is not None and form not in self.dead:
                     self._take_up(form, self._spellings)
         return self._spellings
 
@@ -241,6 +242,8 @@ class HostRules:
         return any(form in forms for forms in self._apart.values())
 
     def gone(self, form: str) -> None:
-        """Take note that there is no page at *form*."""
+        """Take note that there is no page at *form*: it stands for no other."""
         if len(self.dead) < MAX_DEAD:
             self.dead.add(form)
+        if self._spellings is not None and self._spellings.get(canonical := self.canonical(form)[0]) == form:
+            del self._spellings[canonical]

@@ -8,7 +8,7 @@ from http import HTTPStatus
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.crawldb.pages import Fetched, HostPage, Judgement, PageRow, TextPlace, Trace
+from scrapy_replica.crawldb.pages import MISSING, Fetched, HostPage, Judgement, PageRow, TextPlace, Trace
 from scrapy_replica.crawldb.remote import RemotePage
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
@@ -135,6 +135,11 @@ class PageTable:
     def has_failed(self, url_id: int) -> bool:
         """Tell whether that URL was fetched and brought no page: no response, or another status than 200."""
         sql = "SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200"
+        return self._read(sql, (url_id,)).fetchone() is not None
+
+    def has_error(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched and answered by an error, or by nothing."""
+        sql = f"SELECT 1 FROM pages WHERE url = ? AND (status IS NULL OR status >= {MISSING})"
         return self._read(sql, (url_id,)).fetchone() is not None
 
     def failed_on(self, host: str) -> list[int]:
