@@ -132,14 +132,14 @@ class Work(NamedTuple):
     claim: Claim | None = None
     representative: int | None = None
     """Key of the URL that stood for it."""
-    is_for_now: bool = False
-    """That page may be there again: what it stood for is decided about anew when its turn comes."""
+    is_anew: bool = False
+    """Another page may stand for it, or that one be there again: it is decided about anew when its turn comes."""
 
     def __str__(self) -> str:
         """Return the name under which the crawl database keeps it."""
         if self.claim is not None:
             return f"of {self.claim}"
-        return f"{'for-now' if self.is_for_now else 'for'} {self.representative}"
+        return f"{'anew' if self.is_anew else 'for'} {self.representative}"
 
     @classmethod
     def read(cls, name: str) -> Work:
@@ -147,7 +147,7 @@ class Work(NamedTuple):
         word, _, rest = name.partition(" ")
         if word == "of":
             return cls(Claim.read(rest))
-        return cls(None, int(rest), word == "for-now")
+        return cls(None, int(rest), word == "anew")
 
 
 class Why(str, Enum):

@@ -591,7 +591,7 @@ class TestRestoring:
         db.close()
 
     def test_work_has_one_name_and_reads_it(self):
-        for work in (Work(TRAP), Work(None, -5), Work(None, 7, is_for_now=True), Work(Claim(Kind.SCOPE))):
+        for work in (Work(TRAP), Work(None, -5), Work(None, 7, is_anew=True), Work(Claim(Kind.SCOPE))):
             assert Work.read(str(work)) == work
 
     def test_a_restoration_is_evidence(self):

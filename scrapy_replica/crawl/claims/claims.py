@@ -92,8 +92,8 @@ class Claims:
         """Return the claims that suppressed URLs in favour of the one under *key*."""
         return self._store.suppressed.claims_for(key) if key is not None else []
 
-    def restore_for(self, key: int, why: Why, what: str | None, *, is_for_now: bool = False) -> None:
+    def restore_for(self, key: int, why: Why, what: str | None, *, is_anew: bool = False) -> None:
         """Let come back what the URL under *key* stood for."""
         claims = self.claims_for(key)
         reason = reason_of(claims[0]) if claims else Reason.REPLICA_HOST
-        self._restorer.begin(Work(None, key, is_for_now), reason, Restoration(why, what))
+        self._restorer.begin(Work(None, key, is_anew), reason, Restoration(why, what))

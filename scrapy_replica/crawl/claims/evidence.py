@@ -266,7 +266,7 @@ class Evidence:
         if claims and key is not None:
             # Another page may stand for them, as where only a session ended: that is asked for when their turn comes.
             # For what leads elsewhere none is looked for: rules hold of redirects, too.
-            self._claims.restore_for(key, Why.GONE, url, is_for_now=location is None)
+            self._claims.restore_for(key, Why.GONE, url, is_anew=location is None)
         elif is_own and not is_kept:
             self._fallback.ask(url_id)
 

@@ -49,7 +49,7 @@ class SuppressedTable:
         else:
             sql = "SELECT url, representative FROM suppressed WHERE representative = ? LIMIT ?"
             rows = self._read(sql, (work.representative, most))
-        return self._restore(dict(rows.fetchall()), is_exempt=work.claim is None and not work.is_for_now)
+        return self._restore(dict(rows.fetchall()), is_exempt=work.claim is None and not work.is_anew)
 
     def restore_one(self, url_id: int) -> None:
         """Let one suppressed URL wait again, exempt."""
