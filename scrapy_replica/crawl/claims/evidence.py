@@ -224,10 +224,15 @@ class Evidence:
         self._probes.ask()
 
     def _settle(self, settled: Settled) -> list[Claim]:
-        """Settle a sample of rewrite rules: where several made another page of it, none of them alone is blamed."""
+        """Settle a sample of rewrite rules: where several made another page of it, none of them alone is blamed.
+
+        Nor is a rule where the name of the page may be wrong, but where the sample tests no name: nobody would be.
+        """
         url_id, outcome, rules, is_named = settled
+        tests_name = any(sample.claim.kind is Kind.NAME for sample in self._samples.open_of(url_id))
+        is_named = is_named and tests_name
         refuted = self._samples.settle(url_id, outcome, of_rules(rules)[0]) if not is_named else []
-        others = self._samples.open_of(url_id) if outcome is Outcome.OTHER or len(rules) > 1 or is_named else ()
+        others = self._samples.open_of(url_id) if outcome is Outcome.OTHER or len(rules) > 1 or tests_name else ()
         for sample in others:
             is_told = sample.claim.kind is (Kind.NAME if is_named else Kind.RULES) or outcome is Outcome.SAME
             refuted += self._samples.settle(url_id, outcome if is_told else Outcome.UNKNOWN, sample.claim)
