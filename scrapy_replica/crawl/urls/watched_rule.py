@@ -319,6 +319,7 @@ class WatchedRule:
         if namer is None or image is None or cluster is None:
             return None
         if host.clusters.get(namer) != cluster:
+            self.places.record(self._place(form, image, callback_of(cluster)), is_same=False)
             return Settled(url_id, Outcome.OTHER, (self.id,), is_named=True) if self.is_acting else None
         self.record(form, image, callback_of(cluster), is_same=True)
         return Settled(url_id, Outcome.SAME, (self.id,), is_named=True)
