@@ -266,7 +266,13 @@ async def crawl(scenario: Scenario, crawled: Crawled, server: Server, settings: 
     crawler.signals.connect(opened, signals.spider_opened)
     seeds = {"seeds": " ".join(scenario.seeds)} if issubclass(scenario.spider, TopicSpider) else {}
     try:
-        await asyncio.wait_for(crawler.crawl_async(start_urls=list(scenario.seeds), **seeds), LIMIT)
+        crawling = asyncio.ensure_future(crawler.crawl_async(start_urls=list(scenario.seeds), **seeds))
+        if not (await asyncio.wait([crawling], timeout=LIMIT))[0]:
+            # A crawl that is cancelled ends as if it were through, and what it lacks would seem to be lost.
+            crawling.cancel()
+            await asyncio.wait([crawling])
+            raise TimeoutError
+        await crawling
     finally:
         crawled.stats = {} if crawler.stats is None else crawler.stats.get_stats()
 
