@@ -29,7 +29,6 @@ class MirrorBenchCommand(Command):
         "scrapy replica lab mirrorbench make --out bench --packages packages",
         "scrapy replica lab mirrorbench serve bench/test --out mine/test/fetches.jsonl",
         "scrapy replica lab mirrorbench baselines bench --out results",
-        "python bench/score.py bench results/* mine",
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
