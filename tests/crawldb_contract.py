@@ -140,19 +140,19 @@ class CrawlDBContract:
 
     def test_a_host_that_pauses_takes_no_part(self, db):
         db.urls.discover([url("a/1", 0.9), url("a/2", slot="mine"), url("b/1"), url("b/2", is_demoted=True)])
-        assert db.urls.pause("a") == 2
+        assert db.urls.hosts.pause("a") == 2
         db.urls.discover([url("a/3", slot="other"), url("a/4", 1.0)])
         with failing_page(db):
             enter(db, "a/5", slot="new")
         assert db.urls.waiting == 6
         assert taken(db) == ["b/1", "b/2"]
-        assert db.urls.resume("a") is True
+        assert db.urls.hosts.resume("a") is True
         assert taken(db) == ["a/4", "a/1", "a/2", "a/3"]
 
     def test_only_what_is_known_pauses_and_only_what_pauses_goes_on(self, db):
         enter(db, "a/1")
-        assert db.urls.pause("b") is None
-        assert db.urls.resume("a") is False
+        assert db.urls.hosts.pause("b") is None
+        assert db.urls.hosts.resume("a") is False
         assert taken(db) == ["a/1"]
 
     def test_heads_are_the_best_of_the_host_whose_turn_it_is(self, db):

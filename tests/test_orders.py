@@ -101,8 +101,8 @@ class TestObeying:
 
     @pytest.mark.parametrize("value", [["a"], {}, None, 10**30, 7])
     def test_a_value_that_cannot_be_stored_is_the_orders_fault(self, job, store, orders, value):
-        orders.add("a", lambda what: store.urls.pause(what["host"]))
-        orders.add("checked", lambda what: store.urls.pause(what["host"]), host=str)
+        orders.add("a", lambda what: store.urls.hosts.pause(what["host"]))
+        orders.add("checked", lambda what: store.urls.hosts.pause(what["host"]), host=str)
         with ordering(str(job)) as table:
             table.give("a", {"host": value})
             table.give("checked", {"host": value})

@@ -199,7 +199,7 @@ class TestCommands:
     def job(self, tmp_path):
         db = SqliteCrawlDB(tmp_path, "topic")
         with contextlib.closing(db):
-            db.urls.host_id("b.example")
+            db.urls.hosts.id_in("b.example")
         return tmp_path
 
     @pytest.mark.parametrize(

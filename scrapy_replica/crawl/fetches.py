@@ -115,7 +115,7 @@ class Fetches(Parts):
     def _note_host(self, page: Page) -> None:
         """Take note of what *page* says of its host: how it may be used, its address, its forms."""
         if page.ip is not None:
-            self.store.urls.set_host_ip(page.host, page.ip)
+            self.store.urls.hosts.set_ip(page.host, page.ip)
         self.counts["form/found"] += self.forms.add(page.forms)
         self.counts["usage/stated"] += any(one.source != ROBOTS for one in page.statements)
         for use, is_allowed in uses(page.statements).items():

@@ -48,7 +48,7 @@ class Steering:
         done = sorted((*store.orders.done(PAUSE), *store.orders.done(RESUME)), key=lambda order: order.id)
         paused = [host for host, kind in {order.what["host"]: order.kind for order in done}.items() if kind == PAUSE]
         for host in paused:
-            store.urls.pause(host)
+            store.urls.hosts.pause(host)
         if paused:
             logger.warning("Paused hosts: %s (scrapy replica steer resume HOST --job DIR)", cleaned(", ".join(paused)))
         orders.add(SEEDS, self._add, urls=list)
@@ -57,8 +57,8 @@ class Steering:
         orders.add(RESUME, self._resume, host=str)
         orders.follow(SEEDS, self._met)
         orders.follow(EXCLUDE, self._bound)
-        orders.follow(PAUSE, lambda what: store.urls.pause(what["host"]))
-        orders.follow(RESUME, lambda what: store.urls.resume(what["host"]))
+        orders.follow(PAUSE, lambda what: store.urls.hosts.pause(what["host"]))
+        orders.follow(RESUME, lambda what: store.urls.hosts.resume(what["host"]))
 
     def _add(self, what: Mapping[str, Any]) -> str | None:
         """Fetch URLs next, whatever waits, and let their hosts into the scope."""
@@ -90,11 +90,11 @@ class Steering:
         (self._scope.include if what.get("lift") else self._scope.exclude)(what["pattern"])
 
     def _pause(self, what: Mapping[str, Any]) -> str:
-        n_waiting = self._store.urls.pause(what["host"])
+        n_waiting = self._store.urls.hosts.pause(what["host"])
         if n_waiting is None:
             raise ValueError(f"no URL on {what['host']} is known")
         return f"{counted(n_waiting, 'URL')} of it {'waits' if n_waiting == 1 else 'wait'}"
 
     def _resume(self, what: Mapping[str, Any]) -> None:
-        if not self._store.urls.resume(what["host"]):
+        if not self._store.urls.hosts.resume(what["host"]):
             raise ValueError(f"{what['host']} does not pause")

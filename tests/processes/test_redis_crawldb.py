@@ -572,7 +572,7 @@ class TestTwoProcesses:
     def test_it_is_not_over_while_a_url_waits(self, both):
         one, two = both
         enter(one, "a/1")
-        one.urls.pause("a")
+        one.urls.hosts.pause("a")
         for store in both:
             store.idle(True)
         self.hear(one, two, one, two, one)
@@ -642,7 +642,7 @@ class TestTwoProcesses:
         one, two = both
         enter(one, "a/1")
         self.hear(one, two)
-        assert one.urls.pause("a") == 1
+        assert one.urls.hosts.pause("a") == 1
         one.commit()
         assert two.urls.take() is None
         one.close()

@@ -44,8 +44,6 @@ class RedisCrawlDB(SqliteCrawlDB):
     is lost by it: what is suppressed by a claim that ended meanwhile, or for a page that came to its end meanwhile,
     waits.
 
-    Keeps :class:`~scrapy_replica.crawldb.contract.CrawlDB`.
-
     :param address: as ``REPLICA_CRAWLDB`` says it.
     :param spider: name of the spider that the job belongs to.
     :raises StoreError: Redis does not answer or refuses, or the job belongs to another spider or release.

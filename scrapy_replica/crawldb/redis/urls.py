@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrapy_replica.crawldb.contract import NewUrl, Permission, UrlRow
+from scrapy_replica.crawldb.contract import NewUrl, UrlRow
 from scrapy_replica.crawldb.redis.mirror import Mirror
 from scrapy_replica.crawldb.redis.records import Records, Row, packed_key
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -44,12 +44,15 @@ class RemoteFrontier:
         """What is to be held, released, paused and resumed, in this order."""
         self.hosts: dict[int, str] = {}
         """New hosts and their slots."""
+        self.of_slot: dict[str, set[int]] = {}
+        """Slot -> its hosts, some of them forgotten."""
         self.held: set[str] = set()
         self.draining: set[str] = set()
         """Slots that are to be given up as soon as nothing of them is in flight."""
 
     def add_host(self, host: int, slot: str) -> None:
         self.hosts[host] = slot
+        self.of_slot.setdefault(slot, set()).add(host)
 
     def forget_host(self, host: int) -> None:
         self.hosts.pop(host, None)
@@ -122,8 +125,6 @@ class RedisUrlTable(UrlTable):
         self._owned: dict[str, None] = {}
         """Slots that this process took URLs of, the one looked at last at the end."""
         self._claimed: list[str] = []
-        self._names: dict[str, set[str]] = {}
-        """Slot -> its hosts."""
         super().__init__(connection)
 
     def _make_frontier(self) -> Any:
@@ -132,21 +133,16 @@ class RedisUrlTable(UrlTable):
 
     def _open(self) -> None:
         self._last_id = 0
-        for host, name, slot in self._read("SELECT id, name, slot FROM hosts").fetchall():
-            self.meet(host, name, slot)
+        self.frontier.hosts.clear()
 
     def store_count(self) -> None:
         """Redis counts what waits."""
 
     def meet(self, host: int, name: str, slot: str) -> None:
         """Take note of a host that others know as well."""
-        if host not in self._rows:
-            self._add_host(host, name, slot)
+        if host not in self.hosts.rows:
+            self.hosts.add(host, name, slot)
             del self.frontier.hosts[host]
-
-    def _add_host(self, host: int, name: str, slot: str) -> None:
-        super()._add_host(host, name, slot)
-        self._names.setdefault(slot, set()).add(name)
 
     # Entering
 
@@ -169,7 +165,7 @@ class RedisUrlTable(UrlTable):
     def _unpacked(self, url_id: int, record: bytes) -> Row:
         with self._records.understanding():
             row = self._records.unpack(url_id, record)
-            if row.host not in self._rows:
+            if row.host not in self.hosts.rows:
                 self.meet(row.host, *self._records.host(row.host))
         return row
 
@@ -206,25 +202,15 @@ class RedisUrlTable(UrlTable):
         if not is_known:
             self._job.catch_up()  # nor is the page that it was found on
             self._take_over([(row.id, row)])
-        slot = self._rows[row.host][1]
+        rows = self.hosts.rows
+        slot = rows[row.host][1]
         self.in_flight[row.id] = slot
         self._owned[slot] = None
         if taken.is_other:
-            self._claimed += self._names[slot]
-        name = self._rows[row.host][0]
-        return UrlRow(
-            row.id,
-            name,
-            slot,
-            row.url,
-            row.key,
-            row.score,
-            row.priority,
-            bool(row.is_demoted),
-            row.depth,
-            row.parent,
-            row.payload,
-            Permission(row.permission),
+            self._claimed += {rows[host][0] for host in self.frontier.of_slot[slot] & rows.keys()}
+        place = row.score, row.priority, row.is_demoted
+        return self._waiting(
+            (row.id, row.host, row.url, row.key, *place, row.depth, row.parent, row.payload, row.permission, True)
         )
 
     def states(self, keys: Collection[int]) -> dict[int, tuple[int, str]]:

@@ -40,15 +40,17 @@ FILE_NAME = "replica.sqlite"
 class SqliteCrawlDB:
     """What the crawl knows: URLs, hosts, pages and decisions, in one file in WAL mode, or in memory.
 
-    Keeps :class:`~scrapy_replica.crawldb.contract.CrawlDB`. All writes since the last :meth:`commit` form one
-    transaction, a page's are a savepoint in it.
+    All writes since the last :meth:`commit` form one transaction, a page's are a savepoint in it.
 
     :param folder: the JOBDIR, or ``None`` for a database in memory.
     :param spider: name of the spider that the job belongs to.
     :raises StoreError: the job belongs to another spider, is open in another crawl, or cannot be read.
     """
 
-    is_leader, is_shared = True, False
+    is_leader = True
+    """Whether this process decides what concerns all that share the crawl."""
+    is_shared = False
+    """Whether several processes may have the crawl."""
     n_rollbacks = 0
     """Spans that were taken back: what is held in memory of their rows is read anew."""
     process = ""
@@ -116,6 +118,7 @@ class SqliteCrawlDB:
 
     @contextmanager
     def span(self) -> Iterator[None]:
+        """Open a span whose changes are all taken back if it raises."""
         mark = self.urls.mark()
         try:
             with self.connection.span():
@@ -129,6 +132,10 @@ class SqliteCrawlDB:
             raise
 
     def listen(self) -> RemoteUpdate | None:
+        """Take over what other processes committed since the last call, and return what is new; never within a span.
+
+        ``None`` where one process has the whole crawl.
+        """
         return None
 
     def catch_up(self) -> None:
@@ -136,6 +143,7 @@ class SqliteCrawlDB:
         self.commit()
 
     def commit(self) -> None:
+        """Make everything so far survive the death of the process."""
         self.urls.store_count()
         self.connection.commit()
 
@@ -144,12 +152,15 @@ class SqliteCrawlDB:
         return SqliteReader(self.connection).status(None, 0)
 
     def meta(self, key: str) -> bytes | None:
+        """Return what :meth:`set_meta` stored under *key*."""
         return self.connection.meta(key)
 
     def set_meta(self, key: str, value: bytes) -> None:
+        """Store *value*, the state of some part of the crawl."""
         self.connection.set_meta(key, value)
 
     def first_meta(self, key: str, value: bytes) -> bytes:
+        """Store *value* if nothing is stored under *key*; return what stands there, for all that share the crawl."""
         stands = self.meta(key)
         if stands is None:
             self.set_meta(key, stands := self._first(key, value))
@@ -160,18 +171,21 @@ class SqliteCrawlDB:
         return value
 
     def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
+        """Add to the *sums* under *key*, to which each process adds its own; the reader's ``sums`` returns them."""
         mine = f"{key}: {self.process}"
         total = Counter[str](json.loads(self.meta(mine) or "{}"))
         total.update(sums)
         self.set_meta(mine, json.dumps(total).encode())
 
     def close(self) -> None:
+        """Commit, and let the job go."""
         try:
             self.commit()
         finally:
             self.abandon()
 
     def abandon(self) -> None:
+        """Let the job go as it was at the last commit."""
         self.connection.abandon()
         self._release()
 

@@ -6,18 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.remote import FoundUrl
 from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, damaged
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
+from scrapy_replica.crawldb.sqlite.hosts import HostTable
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
 
 MAX_ABSENT = 10_000
 """Keys that are held of which no URL is known, 60 bytes each; then all are forgotten."""
-
-MAX_IPS = 10_000
-"""Hosts whose address is held in memory, 200 bytes each; then all are forgotten, which costs a statement a host."""
 
 MAX_FINDERS = 1_000
 """URLs of pages that are held for what was found on them, 200 bytes each; then all are forgotten."""
@@ -50,17 +47,11 @@ class UrlTable:
         self._connection = connection
         self._read, self._write = connection.read, connection.write
         self._frontier = self._make_frontier()
-        self._hosts: dict[tuple[str, str], int] = {}
-        """(Name, slot) -> id: 250 bytes a host."""
+        self.hosts = HostTable(connection, self._frontier)
         self._absent: set[int] = set()
         """Keys that were looked for and of which no URL is known."""
-        self._rows: dict[int, tuple[str, str]] = {}
-        self._paused: set[str] = set()
-        """Names of hosts of which nothing is given out."""
         self._leased: dict[int, UrlRow] = {}
         """What is being fetched, as it was taken: it is asked about a dozen times before it is done."""
-        self._ips: dict[str, str] = {}
-        """Host -> the address that it is kept with, of some hosts."""
         self._finders: dict[int, str] = {}
         """Id -> URL, of pages that were asked for: what is taken next was mostly found on the same."""
         self._changed: set[int] = set()
@@ -75,11 +66,9 @@ class UrlTable:
     def _open(self) -> None:
         leased = self._write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}").rowcount
         self.waiting += leased
-        for host, name, slot in self._read("SELECT id, name, slot FROM hosts"):
-            self._add_host(host, name, slot)
         last_id: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
         self._last_id = max(last_id, int(self._connection.meta(LAST_ID_META) or 0))
-        self._frontier.fill(self._rows)
+        self._frontier.fill(self.hosts.rows)
 
     def store_count(self) -> None:
         """Write the number of waiting URLs, which would take a scan to count."""
@@ -92,46 +81,21 @@ class UrlTable:
     def mark(self) -> tuple[int, int, int]:
         """Begin a span; return what :meth:`undo` needs."""
         self._changed.clear()
-        return self.waiting, self._last_id, len(self._rows)
+        return self.waiting, self._last_id, len(self.hosts.rows)
 
     def undo(self, mark: tuple[int, int, int]) -> None:
         """Bring what is in memory back to the beginning of the span, whose writes were taken back."""
         self.waiting, self._last_id, n_hosts = mark
+        self.hosts.undo(n_hosts)
         self._leased.clear()
-        self._ips.clear()
         self._absent.clear()
         self._finders.clear()
-        for host in list(self._rows)[n_hosts:]:
-            del self._hosts[self._rows.pop(host)]
-            self._frontier.forget_host(host)
-        self._frontier.fill(self._changed & self._rows.keys())
-
-    # Hosts
-
-    def _add_host(self, host: int, name: str, slot: str) -> None:
-        self._hosts[name, slot] = host
-        self._rows[host] = name, slot
-        self._ips.pop(name, None)
-        self._frontier.add_host(host, slot)
-        if name in self._paused:
-            self._frontier.pause(host)
-
-    def host_id(self, name: str, slot: str | None = None) -> int:
-        """Return the number of the host in that download slot, entering it if it is new."""
-        slot = name_of(name) if slot is None else slot
-        host = self._hosts.get((name, slot))
-        if host is None:
-            host = self._connection.new_id("hosts", name, slot) or len(self._rows) + 1
-            self._write("INSERT INTO hosts (id, name, slot) VALUES (?, ?, ?)", (host, name, slot))
-            self._add_host(host, name, slot)
-        return host
-
-    def _ids_of(self, name: str) -> list[int]:
-        return [host for (host,) in self._read("SELECT id FROM hosts WHERE name = ?", (name,))]
+        self._frontier.fill(self._changed & self.hosts.rows.keys())
 
     # Entering
 
     def find(self, keys: Collection[int]) -> dict[int, Known]:
+        """Return what is known of the URLs of those *keys*; unknown ones are left out."""
         asked = [key for key in keys if key not in self._absent]
         rows = self._rows_of(asked, "id, key, state, parent")
         found = {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
@@ -149,6 +113,12 @@ class UrlTable:
         return self._connection.rows_of(f"SELECT {columns} FROM urls WHERE {column} IN", keys)
 
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
+        """Enter *urls*; one that waits in a worse place is moved, one that was dropped comes back.
+
+        One that waits and is entered exempt is exempt from then on.
+
+        :return: for each its id and what became of it.
+        """
         keys = {url.key for url in urls if url.key is not None} - self._absent
         columns = "id, key, state, is_demoted, priority, score"
         known = {row[1]: row for row in self._rows_of(keys, columns)} if keys else {}
@@ -169,7 +139,7 @@ class UrlTable:
 
     def _new(self, url: NewUrl, rows: dict[int, tuple[Any, ...]], known: dict[int, Any]) -> int:
         url_id = self._new_id()
-        host = self.host_id(url.host, url.slot)
+        host = self.hosts.id_in(url.host, url.slot)
         state = DROPPED if url.is_dropped else WAITING
         place = url.score, url.priority, url.is_demoted
         rows[url_id] = (
@@ -188,6 +158,7 @@ class UrlTable:
 
     @property
     def last_id(self) -> int:
+        """The greatest id of a URL so far."""
         return self._last_id
 
     def _new_id(self) -> int:
@@ -241,41 +212,19 @@ class UrlTable:
         ).fetchone()
         return head
 
-    def set_host_ip(self, host: str, ip: str) -> None:
-        if self._ips.get(host) != ip:
-            self._write("UPDATE hosts SET ip = ? WHERE name = ? AND ip IS NOT ?", (ip, host, ip))
-            if len(self._ips) >= MAX_IPS:
-                self._ips.clear()
-            self._ips[host] = ip
-
     # What waits
 
     def hold(self, slot: str) -> None:
+        """Give out nothing of that download slot until it is released."""
         self._frontier.hold(slot)
 
     def release(self, slot: str) -> None:
+        """Let the slot take part again."""
         self._frontier.release(slot)
-
-    def pause(self, host: str) -> int | None:
-        if not (ids := self._ids_of(host)):
-            return None
-        self._paused.add(host)
-        for host_id in ids:
-            self._frontier.pause(host_id)
-        count = f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND host = ?"
-        return sum(int(self._read(count, (host_id,)).fetchone()[0]) for host_id in ids)
-
-    def resume(self, host: str) -> bool:
-        if host not in self._paused:
-            return False
-        self._paused.remove(host)
-        for host_id in self._ids_of(host):
-            self._frontier.resume(host_id)
-        return True
 
     def _waiting(self, row: Sequence[Any]) -> UrlRow:
         url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, permission, was_fetched = row
-        name, slot = self._rows[host]
+        name, slot = self.hosts.rows[host]
         return UrlRow(
             url_id,
             name,
@@ -293,13 +242,22 @@ class UrlTable:
         )
 
     def claimed(self) -> Sequence[str]:
+        """Return the names of the hosts that were given to this process since the last call, which others had before.
+
+        What is held of them is read anew. Empty where one process has the whole crawl.
+        """
         return ()
 
     def first_id(self) -> int | None:
+        """Return the id of the URL that :meth:`take` would give, where that is known without a look."""
         host = self._frontier.first()
         return None if host is None else self._frontier.head(host)
 
     def heads(self, most: int) -> list[UrlRow]:
+        """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first.
+
+        Where each look costs time, those of the hosts that come next follow, so many of each.
+        """
         host = self._frontier.first()
         return [] if host is None else self._best(host, most)
 
@@ -312,27 +270,34 @@ class UrlTable:
         return [self._waiting(row) for row in rows]
 
     def waiting_urls(self, host: str, most: int) -> list[str]:
+        """Return the best waiting URLs of *host*, at most *most*."""
         sql = (
             f"SELECT is_demoted, -priority, -score, id, url FROM urls WHERE state = {WAITING} AND host = ?"
             " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?"
         )
-        rows = [row for host_id in self._ids_of(host) for row in self._read(sql, (host_id, most))]
+        rows = [row for host_id in self.hosts.ids_of(host) for row in self._read(sql, (host_id, most))]
         if len(rows) > most:
             rows.sort()  # of several slots
         return [row[4] for row in rows[:most]]
 
     def leased_urls(self, host: str) -> list[str]:
+        """Return the URLs of *host* that are being fetched."""
         sql = f"SELECT url FROM urls INDEXED BY leased WHERE state = {LEASED} AND host = ?"
-        return [url for host_id in self._ids_of(host) for (url,) in self._read(sql, (host_id,))]
+        return [url for host_id in self.hosts.ids_of(host) for (url,) in self._read(sql, (host_id,))]
 
     def set_scores(self, scores: Sequence[tuple[UrlRow, float]]) -> None:
+        """Give URLs that :meth:`heads` returned, and that still wait, other scores, as :meth:`rescore` does."""
         if scores:
             sql = f"UPDATE urls SET score = ? WHERE id = ? AND state = {WAITING} AND score < ?"
             self._connection.write_many(sql, [(score, row.id, URGENT) for row, score in scores])
         for host in {(row.host, row.slot) for row, _ in scores}:
-            self._refresh(self._hosts[host])
+            self._refresh(self.hosts.id_in(*host))
 
     def rescore(self, scores: Mapping[int, float]) -> int:
+        """Give the waiting URLs of *scores* (key -> score) other scores, higher or lower; return how many wait.
+
+        A URL that is :data:`URGENT` stays so.
+        """
         # Most of a page's links do not wait: one look and one statement for the rest, not a statement for each.
         rows = self._rows_of(scores, "key, id, host, state, score")
         waiting = {row[1]: row for row in rows if row[3] == WAITING and row[4] < URGENT}
@@ -344,6 +309,7 @@ class UrlTable:
         return len(waiting)
 
     def draw(self, random: Random) -> int | None:
+        """Let a *random* waiting URL be :data:`URGENT`, not demoted; return its id, ``None`` where no other waits."""
         url_id = self._drawn(random)
         if url_id is not None:
             host, priority = self._write(
@@ -371,6 +337,7 @@ class UrlTable:
     # What becomes of a URL
 
     def take(self) -> UrlRow | None:
+        """Lease the best waiting URL of the slots that are not held."""
         found = self._frontier.pop()
         if found is None:
             return None
@@ -384,6 +351,7 @@ class UrlTable:
         return taken
 
     def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
+        """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
         sql = (
             f"UPDATE urls SET state = {WAITING}, is_demoted = 0, score = ?, payload = ? WHERE id = ? AND state = {DONE}"
             " RETURNING host, priority"
@@ -398,6 +366,7 @@ class UrlTable:
         return n_renewed
 
     def retry(self, url_id: int, priority: int, payload: bytes | None) -> None:
+        """Let a URL that was taken wait again, with another priority and payload."""
         sql = (
             f"UPDATE urls SET state = {WAITING}, priority = ?, payload = ? WHERE id = ? AND state = {LEASED}"
             " RETURNING host, is_demoted, score"
@@ -409,12 +378,14 @@ class UrlTable:
             self.waiting += 1
 
     def finish(self, url_ids: Collection[int]) -> None:
+        """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
         sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ? AND state <> {WAITING}"
         self._connection.write_many(sql, [(url_id,) for url_id in url_ids])
         for url_id in url_ids:
             self._leased.pop(url_id, None)
 
     def demote(self, url_id: int) -> None:
+        """Let a URL that was taken wait again, behind everything that is not demoted."""
         self._wait(url_id, "is_demoted = 1", f"state = {LEASED}")
 
     def _wait(self, url_id: int, change: str, condition: str) -> str | None:
@@ -433,6 +404,7 @@ class UrlTable:
         return str(url)
 
     def drop(self, url_id: int) -> None:
+        """Drop a URL that waits or was taken."""
         self._leased.pop(url_id, None)
         host, state = self._read("SELECT host, state FROM urls WHERE id = ?", (url_id,)).fetchone()
         if state in {WAITING, LEASED}:
@@ -448,6 +420,7 @@ class UrlTable:
         return dropped if dropped is not None else self._wait(url_id, change, IS_DEMOTED)
 
     def url_of(self, url_id: int) -> str:
+        """Return the URL of that id."""
         if (taken := self._leased.get(url_id)) is not None:
             return taken.url
         url = self._finders.get(url_id)
@@ -459,14 +432,17 @@ class UrlTable:
         return url
 
     def row(self, url_id: int) -> UrlRow:
+        """Return the URL of that id as it was entered; its payload is kept until it is done."""
         if (taken := self._leased.get(url_id)) is not None:
             return taken
         return self._waiting(self._read(f"SELECT {SELECTED} FROM urls WHERE id = ?", (url_id,)).fetchone())
 
     def is_first(self, url_id: int) -> bool:
+        """Tell whether the URL of that id, which was taken, is certainly fetched for the first time."""
         return (taken := self._leased.get(url_id)) is not None and not taken.was_fetched
 
     def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
+        """Return how the URLs of those ids were found, but for what is dropped."""
         sql = (
             "SELECT urls.url, host.name, urls.payload, urls.parent, finder.name FROM urls"
             " JOIN hosts AS host ON host.id = urls.host LEFT JOIN urls AS page ON page.id = urls.parent"
@@ -475,15 +451,21 @@ class UrlTable:
         return [FoundUrl(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
 
     def key_of(self, url_id: int) -> int | None:
+        """Return the key of the URL of that id."""
         if (taken := self._leased.get(url_id)) is not None:
             return taken.key
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return key
 
     def forget(self, url_id: int) -> None:
+        """Delete a URL that waits; a link may find it anew."""
         self._forget("WHERE id = ?", (url_id,))
 
     def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
+        """Delete the waiting URLs whose payload begins with *prefix*; a link may find them anew.
+
+        Return them and the ids of the URLs that they were found on.
+        """
         condition = "INDEXED BY with_payload WHERE payload IS NOT NULL AND substr(payload, 1, ?) = ?"
         return self._forget(condition, (len(prefix), prefix))
 
