@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scrapy.http import HtmlResponse
 
 from scrapy_replica.components.items import PageItem, item_hashes
+from scrapy_replica.crawldb import items as tables
 from scrapy_replica.crawldb.items import SKETCH, goes_beyond
-from scrapy_replica.crawldb.sqlite import items as tables
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Novelty
 

@@ -25,7 +25,7 @@ from scrapy_replica.crawldb.orders import ALLOW, BLOCK
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_orders
-from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
+from scrapy_replica.crawldb.verdicts import VerdictTable
 from scrapy_replica.decision import FETCH
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.pages.page import page_from_tree

@@ -23,9 +23,9 @@ from scrapy_replica.crawl.topic import active_learning
 from scrapy_replica.crawl.topic.active_learning import ActiveLearning
 from scrapy_replica.crawl.topic.marks import LEARNT, Marks
 from scrapy_replica.crawl.topic.questions import asked_about
+from scrapy_replica.crawldb import visits
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.orders import MARK, NOT_DONE
-from scrapy_replica.crawldb.sqlite import visits
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.focus.active_learning import Candidate, most_telling, shares, uncertainty
 from scrapy_replica.focus.background import Background

@@ -9,7 +9,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import NoveltyPipeline, TopicSpider
 from scrapy_replica.components.spider import FIELDS, USUAL, read_fields
 from scrapy_replica.config import ConfigError
-from scrapy_replica.crawldb.sqlite import items as tables
+from scrapy_replica.crawldb import items as tables
 
 TOP = "http://a.example/"
 PAGES = {

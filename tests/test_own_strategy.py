@@ -10,7 +10,7 @@ from web import REPLICA, crawl
 from scrapy_replica import TopicSpider
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
-from scrapy_replica.crawldb.sqlite import visits
+from scrapy_replica.crawldb import visits
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.focus.strategy import Strategy
 

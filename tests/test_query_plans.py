@@ -15,9 +15,9 @@ from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.visits import Visit
 from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.crawldb.texts import Text
+from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Capture, Doubt, Form, Link, UncertainPair, Verdict
 

@@ -20,12 +20,11 @@ from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawl.order import successor
 from scrapy_replica.crawl.order.recipe import made_again
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
-from scrapy_replica.crawldb.sqlite import visits
+from scrapy_replica.crawldb import visits
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.reader import open_reader
-from scrapy_replica.crawldb.sqlite.visits import VisitTable
-from scrapy_replica.crawldb.visits import Visit
+from scrapy_replica.crawldb.visits import Visit, VisitTable
 from scrapy_replica.focus import state, strategies
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.early_order import EarlyOrder

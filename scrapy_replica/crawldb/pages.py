@@ -1,8 +1,16 @@
-"""What a store keeps of fetched pages: the contract's records and what is asked of them."""
+"""Fetched pages, and what is asked of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from http import HTTPStatus
 from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_replica.crawldb.remote import RemotePage
+from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 
 
 class PageRow(NamedTuple):
@@ -99,3 +107,222 @@ def is_absent(status: int | None) -> bool:
     304 is about the page that was there before.
     """
     return status is not None and status != NOT_MODIFIED and (status in GONE or 300 <= status < MISSING)
+
+
+AT_ONCE = 4
+"""Pages of one text that are read together: most texts stand on one."""
+
+# The fields of the record are columns; the host is that of the URL, and where a page led stays when it is gone.
+VALUES = (
+    f"INTO pages ({', '.join(Fetched._fields)}, host, leads) VALUES ({', '.join('?' * len(Fetched._fields))},"
+    " (SELECT host FROM urls WHERE id = ?1), (SELECT leads FROM pages WHERE url = ?1))"
+)
+
+# What led somewhere, was gone and is back has leads when it was read again: without them nobody takes it for read.
+UPDATE = (
+    f"{', '.join(f'{name} = excluded.{name}' for name in Fetched._fields[1:])},"
+    " leads = CASE pages.status WHEN 200 THEN pages.leads END"
+)
+
+
+class PageTable:
+    """One row for each URL that was fetched, with its fingerprints and what it turned out to be."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def enter(self, page: Fetched) -> None:
+        """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
+
+        Where that was a page and this is one, its traces, content and leads stay until they are set anew; where this is
+        none, its leads.
+        """
+        row = page._replace(simhash=None if page.simhash is None else signed(page.simhash))
+        if page.status == HTTPStatus.OK:
+            self._write(f"INSERT {VALUES} ON CONFLICT (url) DO UPDATE SET {UPDATE}", row)
+        else:
+            self._write(f"INSERT OR REPLACE {VALUES}", row)
+
+    def set_mark(self, url_id: int, mark: bytes, neighbours: str | None = None) -> None:
+        """Keep the traces by which the page is compared with those of other hosts.
+
+        Without *neighbours* those that are kept stay.
+        """
+        sql = "UPDATE pages SET mark = ?, neighbours = COALESCE(?, neighbours) WHERE url = ?"
+        self._write(sql, (mark, neighbours, url_id))
+
+    def judge(self, url_id: int, relevance: float) -> None:
+        """Give a page another relevance."""
+        self._write("UPDATE pages SET relevance = ? WHERE url = ?", (relevance, url_id))
+
+    def statements(self, url_id: int) -> str | None:
+        """Return what the site of the page of that URL says may be done with it, as JSON; ``None`` for nothing."""
+        row = self._read("SELECT statements FROM pages WHERE url = ?", (url_id,)).fetchone()
+        return None if row is None else row[0]
+
+    def set_statements(self, url_id: int, statements: str | None) -> None:
+        """Keep what the site of a page that is as it was says by now."""
+        self._write("UPDATE pages SET statements = ?1 WHERE url = ?2 AND statements IS NOT ?1", (statements, url_id))
+
+    def set_news(self, url_id: int) -> None:
+        """Keep that the page was worth a fetch after all."""
+        self._write("UPDATE pages SET is_news = 1 WHERE url = ?", (url_id,))
+
+    def forget_marks(self, host: str) -> None:
+        """Forget the traces of the pages of a host."""
+        self._write(
+            "UPDATE pages SET mark = NULL, neighbours = NULL"
+            " WHERE host = (SELECT id FROM hosts WHERE name = ?) AND mark IS NOT NULL",
+            (host,),
+        )
+
+    def set_content(
+        self, url_id: int, content: int | None, cluster: int | None, aliases: str | None, leads: bytes
+    ) -> None:
+        """Keep what the page is on its host, its other URLs (JSON), and where it was the first to lead."""
+        self._write(
+            "UPDATE pages SET content = ?, cluster = ?, aliases = ?, leads = ? WHERE url = ?",
+            (content, cluster, aliases, leads, url_id),
+        )
+
+    def leads(self, url_id: int) -> bytes | None:
+        """Return where the page of that URL was the first to lead; ``None`` where that is not known."""
+        row = self._read("SELECT leads FROM pages WHERE url = ?", (url_id,)).fetchone()
+        return None if row is None else row[0]
+
+    def of_host(self, host: str) -> list[HostPage]:
+        """Return every fetch on *host*, in their order."""
+        rows = self._read(
+            "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
+            " content, cluster, aliases, leads FROM pages JOIN urls ON urls.id = pages.url"
+            " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?) ORDER BY fetched_at, pages.url",
+            (host,),
+        )
+        return [HostPage(*row) for row in rows]
+
+    def remote(self, url_ids: Sequence[int]) -> list[RemotePage]:
+        """Return the fetches of the URLs of those ids, in that order; what was never fetched is left out."""
+        sql = (
+            "SELECT urls.id, urls.url, urls.key, hosts.name, urls.depth, fetched_at, status, title, words, simhash,"
+            " relevance, novelty, mark, neighbours, content, cluster, aliases, leads FROM pages"
+            " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = pages.host WHERE pages.url = ?"
+        )
+        rows = [RemotePage(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
+        return [row if row.simhash is None else row._replace(simhash=row.simhash % (1 << 64)) for row in rows]
+
+    def found_on(self, host: str, most: int) -> list[str]:
+        """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
+        rows = self._read(
+            "SELECT DISTINCT hosts.name FROM pages JOIN urls ON urls.id = pages.url"
+            " JOIN urls AS finder ON finder.id = urls.parent JOIN hosts ON hosts.id = finder.host"
+            " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2",
+            (host, most),
+        )
+        return [name for (name,) in rows]
+
+    def has_page(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched with a status of 200 before."""
+        return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
+
+    def is_unread(self, url_id: int) -> bool:
+        """Tell whether that URL brought a page of which nothing is known, since it was not read."""
+        sql = "SELECT 1 FROM pages WHERE url = ? AND status = 200 AND words IS NULL AND novelty IS NOT NULL"
+        return self._read(sql, (url_id,)).fetchone() is not None
+
+    def has_failed(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched and brought no page: no response, or another status than 200."""
+        sql = "SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200"
+        return self._read(sql, (url_id,)).fetchone() is not None
+
+    def has_error(self, url_id: int) -> bool:
+        """Tell whether that URL was fetched and answered by an error, or by nothing."""
+        sql = f"SELECT 1 FROM pages WHERE url = ? AND (status IS NULL OR status >= {MISSING})"
+        return self._read(sql, (url_id,)).fetchone() is not None
+
+    def failed_on(self, host: str) -> list[int]:
+        """Return the ids of the URLs on *host* that were fetched and brought no page."""
+        sql = "SELECT url FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status IS NOT 200"
+        return [url_id for (url_id,) in self._read(sql, (host,))]
+
+    def judgement(self, url_id: int) -> Judgement | None:
+        """Return (signature, novelty, twin) of the page of that URL as last read; ``None`` if it was not."""
+        row = self._read(
+            "SELECT signature, novelty, twin FROM pages WHERE url = ? AND words IS NOT NULL", (url_id,)
+        ).fetchone()
+        return None if row is None else (row[0], row[1], next(iter(self._select("url", row[2], 1)), None))
+
+    def news(self, url_id: int) -> tuple[str, bool | None] | None:
+        """Return the host of the page of that URL and whether it was worth a fetch; ``None`` if it brought none."""
+        sql = "SELECT name, is_news FROM pages JOIN hosts ON hosts.id = pages.host WHERE url = ? AND status = 200"
+        row = self._read(sql, (url_id,)).fetchone()
+        return None if row is None else (row[0], _told(row[1]))
+
+    def trace(self, url_id: int) -> Trace | None:
+        """Return the traces of the page of that URL; ``None`` if it brought none, or was not read."""
+        row = self._read(
+            "SELECT signature, simhash, words, novelty, is_news, mark, beside FROM pages"
+            " WHERE url = ? AND words IS NOT NULL",
+            (url_id,),
+        ).fetchone()
+        if row is None:
+            return None
+        signature, simhash, words, novelty, is_news, mark, beside = row
+        simhash = None if simhash is None else simhash % (1 << 64)
+        return Trace(signature, simhash, words, novelty, _told(is_news), mark, beside)
+
+    def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
+        """Return pages with that signature, first fetched first."""
+        return self._select("signature", signature, limit)
+
+    def by_simhash(self, simhash: int, limit: int = 8) -> list[PageRow]:
+        """Return pages with exactly that simhash, first fetched first."""
+        return self._select("simhash", signed(simhash), limit)
+
+    def _select(self, column: str, value: bytes | int | None, limit: int) -> list[PageRow]:
+        rows = self._read(
+            "SELECT urls.id, urls.url, hosts.name, pages.title, pages.signature, pages.beside FROM pages"
+            " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
+            f" WHERE pages.{column} = ? ORDER BY pages.fetched_at LIMIT ?",
+            (value, limit),
+        )
+        return [PageRow(*row) for row in rows]
+
+    def text_places(self, simhash: int, most: int) -> list[TextPlace]:
+        """Return one page of each host that has one with exactly that simhash, at most *most*."""
+        found: dict[int, TextPlace] = {}
+        while len(found) < most:
+            # A few rows after each host through the index: one text may stand on a hundred thousand pages of a host.
+            rows = self._read(
+                "SELECT pages.host, hosts.name, urls.url, words FROM pages JOIN urls ON urls.id = pages.url"
+                " JOIN hosts ON hosts.id = pages.host WHERE simhash = ? AND pages.host > ?"
+                " ORDER BY pages.host LIMIT ?",
+                (signed(simhash), max(found, default=-1), AT_ONCE),
+            ).fetchall()
+            for row in rows:
+                found.setdefault(row[0], TextPlace(*row))
+            if len(rows) < AT_ONCE:
+                break
+        return list(found.values())[:most]
+
+    def text_urls(self, simhash: int, host_id: int, most: int) -> list[str]:
+        """Return URLs of the pages with exactly that simhash on a host, at most *most*."""
+        rows = self._read(
+            "SELECT urls.url FROM pages JOIN urls ON urls.id = pages.url WHERE simhash = ? AND pages.host = ? LIMIT ?",
+            (signed(simhash), host_id, most),
+        )
+        return [url for (url,) in rows]
+
+    def simhashes(self) -> NDArray[np.uint64]:
+        """Return the simhash of every page, shape (n,)."""
+        rows = self._read("SELECT simhash FROM pages WHERE simhash IS NOT NULL")
+        return np.fromiter((value for (value,) in rows), dtype=np.int64).view(np.uint64)
+
+    def count(self, most: int) -> int:
+        """Return the number of pages fetched with a status of 200, or *most* if there are more."""
+        sql = "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)"
+        count: int = self._read(sql, (most,)).fetchone()[0]
+        return count
+
+
+def _told(flag: int | None) -> bool | None:
+    return None if flag is None else bool(flag)

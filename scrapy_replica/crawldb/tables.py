@@ -1,8 +1,16 @@
-"""What a job knows as tables for other programs: rows of plain values, in the order of their numbers."""
+"""What a job knows as tables for other programs: rows of plain values, read a batch at a time."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
 from typing import NamedTuple
+
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.schema import STATES
+from scrapy_replica.crawldb.status import HostStatus
+from scrapy_replica.usage import Use, from_json, license_of, uses_by_name
 
 
 class LinkRow(NamedTuple):
@@ -133,3 +141,109 @@ class TraceRow(NamedTuple):
     """Seconds since the epoch."""
     cluster: int | None
     fetched: bool
+
+
+class TableReader:
+    """The tables. Rows come in batches, so that none is read for longer than a crawl beside it would like."""
+
+    def __init__(self, connection: Connection, hosts: Callable[[], Sequence[HostStatus]]) -> None:
+        self._read, self._hosts = connection.read, hosts
+
+    def links(self, after: int, most: int) -> list[LinkRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+        rows = self._read(
+            "SELECT urls.id, pages.id, pages.url, urls.url, hosts.name, urls.depth, urls.state, urls.is_demoted,"
+            " urls.score FROM urls JOIN hosts ON hosts.id = urls.host LEFT JOIN urls AS pages ON pages.id = urls.parent"
+            " WHERE urls.id > ? ORDER BY urls.id LIMIT ?",
+            (after, most),
+        )
+        return [
+            LinkRow._make((*row, STATES[state].value, bool(is_demoted), score if math.isfinite(score) else None))
+            for *row, state, is_demoted, score in rows
+        ]
+
+    def pages(self, after: int, most: int) -> list[FetchRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+        rows = self._read(
+            "SELECT pages.url, urls.url, hosts.name, fetched_at, status, error, title, words, relevance, novelty,"
+            " twins.url, statements FROM pages JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
+            " LEFT JOIN urls AS twins ON twins.id = pages.twin WHERE pages.url > ? ORDER BY pages.url LIMIT ?",
+            (after, most),
+        )
+        return [
+            FetchRow(number, url, host, _time(at), *row, *_usage(statements))
+            for number, url, host, at, *row, statements in rows
+        ]
+
+    def decisions(self, after: int, most: int) -> list[DecisionRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+        rows = self._read(
+            "SELECT decisions.id, at, urls.url, hosts.name, action, wanted, reason, probability, evidence, is_sampled,"
+            " (SELECT outcome FROM samples WHERE samples.url = decisions.url AND samples.reason = decisions.reason)"
+            " FROM decisions JOIN urls ON urls.id = decisions.url JOIN hosts ON hosts.id = urls.host"
+            " WHERE decisions.id > ? ORDER BY decisions.id LIMIT ?",
+            (after, most),
+        )
+        return [
+            DecisionRow._make((number, _time(at), *row, bool(is_sampled), outcome))
+            for number, at, *row, is_sampled, outcome in rows
+        ]
+
+    def noise(self) -> str:
+        """Return how the main texts of the job's pages were found; empty where none was."""
+        return "".join(bytes(value).decode() for (value,) in self._read("SELECT value FROM meta WHERE key = 'noise'"))
+
+    def texts(self, after: int, most: int) -> list[TextRow]:
+        """Return at most so many pages that say something, whose number is greater than *after*."""
+        rows = self._read(
+            "SELECT pages.url, signature, hosts.name, title, beside FROM pages JOIN hosts ON hosts.id = pages.host"
+            " WHERE pages.url > ? AND signature IS NOT NULL ORDER BY pages.url LIMIT ?",
+            (after, most),
+        )
+        return [TextRow._make(row) for row in rows]
+
+    def traces(self, after: int, most: int) -> list[TraceRow]:
+        """Return at most so many rows whose number is greater than *after*."""
+        rows = self._read(
+            "SELECT urls.id, urls.url, hosts.name, hosts.ip, signature, simhash, words, title, mark, neighbours,"
+            " status, fetched_at, cluster, pages.url IS NOT NULL FROM urls JOIN hosts ON hosts.id = urls.host"
+            " LEFT JOIN pages ON pages.url = urls.id WHERE urls.id > ? ORDER BY urls.id LIMIT ?",
+            (after, most),
+        )
+        return [TraceRow._make((*row, bool(is_fetched))) for *row, is_fetched in rows]
+
+    def hosts(self) -> list[HostRow]:
+        """Return all hosts, most fetched first."""
+        ips = dict(self._read("SELECT name, MAX(ip) FROM hosts GROUP BY name"))
+        kept = {
+            copy: (canonical, score)
+            for copy, canonical, score in self._read(
+                "SELECT copy, canonical, score FROM verdicts WHERE standing = 'in force'"
+            )
+        }
+        return [
+            HostRow(one.host, ips[one.host], *one.traffic, one.waiting, one.dropped, *kept.get(one.host, (None, None)))
+            for one in self._hosts()
+        ]
+
+    def host_links(self) -> Iterator[HostLink]:
+        """Yield the pairs of different hosts of which one leads to the other."""
+        rows = self._read(
+            "SELECT source.name, target.name, SUM(n) FROM (SELECT pages.host AS one, urls.host AS other, COUNT(*) AS n"
+            " FROM urls JOIN urls AS pages ON pages.id = urls.parent WHERE pages.host <> urls.host GROUP BY one, other)"
+            " JOIN hosts AS source ON source.id = one JOIN hosts AS target ON target.id = other"
+            " WHERE source.name <> target.name GROUP BY source.name, target.name"
+        )
+        for row in rows:
+            yield HostLink(*row)
+
+
+def _usage(text: str | None) -> Sequence[str | None]:
+    """Return the columns that tell what may be done with a page."""
+    statements = from_json(text)
+    told = uses_by_name(statements)
+    return (*(told.get(use.value) for use in Use), license_of(statements), text)
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds")

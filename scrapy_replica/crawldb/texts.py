@@ -1,9 +1,14 @@
-"""What a store keeps for questions to a person: texts of some pages, and what was said of pages."""
+"""Texts of some pages, which a person may be asked about, and what was said of pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.sqlite.connection import Connection, unpacked
 
 
 class Text(NamedTuple):
@@ -42,3 +47,95 @@ class Mark(NamedTuple):
     url: str
     is_relevant: bool
     terms: Mapping[str, int]
+
+
+class TextTable:
+    """One row for each page that can be asked about, some 1.5 kB, and one for each answer."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+        self._write_many = connection.write_many
+
+    def enter(self, text: Text) -> None:
+        """Keep the *text* of a page, in the place of an earlier one."""
+        url_id, worth, excerpt, terms = text
+        readable = excerpt.encode("utf-8", "replace").decode()
+        row = (url_id, worth, readable, _packed(terms))
+        self._write("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", row)
+
+    def drop(self, url_ids: Iterable[int]) -> None:
+        """Forget texts."""
+        self._write_many("DELETE FROM texts WHERE url = ?", [(url_id,) for url_id in url_ids])
+
+    def kept(self) -> list[Kept]:
+        """Return the texts that are kept, without what they say."""
+        rows = self._read(
+            "SELECT texts.url, hosts.name, worth FROM texts JOIN urls ON urls.id = texts.url"
+            " JOIN hosts ON hosts.id = urls.host"
+        )
+        return [Kept(*row) for row in rows]
+
+    def after(self, url_id: int, most: int) -> list[Text]:
+        """Return at most so many texts of pages with a greater id, in the order of their ids."""
+        rows = self._read(
+            "SELECT url, worth, excerpt, terms FROM texts WHERE url > ? ORDER BY url LIMIT ?", (url_id, most)
+        )
+        return [Text(found, worth, excerpt, unpacked(terms)) for found, worth, excerpt, terms in rows]
+
+    def set_worths(self, worths: Sequence[tuple[int, float]]) -> None:
+        """Give texts another worth: pairs of id and worth."""
+        self._write_many("UPDATE texts SET worth = ? WHERE url = ?", [(worth, url_id) for url_id, worth in worths])
+
+    def terms(self, url_id: int) -> Mapping[str, int] | None:
+        """Return the terms of the page of that URL; ``None`` where none are kept here."""
+        row = self._read("SELECT terms FROM marks WHERE url = ?", (url_id,)).fetchone()
+        row = row or self._read("SELECT terms FROM texts WHERE url = ?", (url_id,)).fetchone()
+        return unpacked(row[0]) if row is not None else None
+
+    def terms_at(self, url: str) -> Mapping[str, int] | None:
+        """Return the same for a URL."""
+        # Texts first, which are few: URLs are found by their ids. CROSS JOIN keeps this order.
+        row = self._read(
+            "SELECT marks.url FROM marks CROSS JOIN urls ON urls.id = marks.url WHERE urls.url = ?1 UNION ALL"
+            " SELECT texts.url FROM texts CROSS JOIN urls ON urls.id = texts.url WHERE urls.url = ?1",
+            (url,),
+        ).fetchone()
+        return self.terms(row[0]) if row is not None else None
+
+    def said_of(self, url: str) -> bool | None:
+        """Return what a person said of the page at *url*; ``None`` if nothing."""
+        sql = "SELECT is_relevant FROM marks CROSS JOIN urls ON urls.id = marks.url WHERE urls.url = ?"
+        row = self._read(sql, (url,)).fetchone()
+        return bool(row[0]) if row is not None else None
+
+    def questions(self) -> list[Question]:
+        """Return the pages that can be asked about."""
+        rows = self._read(
+            "SELECT urls.url, hosts.name, title, excerpt, terms FROM texts JOIN urls ON urls.id = texts.url"
+            " JOIN hosts ON hosts.id = urls.host LEFT JOIN pages ON pages.url = texts.url ORDER BY texts.url"
+        )
+        return [Question(url, host, title, excerpt, unpacked(terms)) for url, host, title, excerpt, terms in rows]
+
+    def mark(self, url_id: int, terms: Mapping[str, int], *, is_relevant: bool) -> None:
+        """Keep what a person said of a page, in the place of what was said of it before."""
+        self._write("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", (url_id, is_relevant, _packed(terms)))
+
+    def marks(self) -> list[Mark]:
+        """Return what was said of pages, in the order of their ids."""
+        rows = self._read(
+            "SELECT urls.url, is_relevant, terms FROM marks JOIN urls ON urls.id = marks.url ORDER BY marks.url"
+        )
+        return [Mark(url, bool(is_relevant), unpacked(terms)) for url, is_relevant, terms in rows]
+
+
+def _packed(terms: Mapping[str, int]) -> bytes:
+    return zlib.compress(json.dumps(terms, ensure_ascii=False).encode("utf-8", "surrogatepass"), 1)
+
+
+def is_sound(packed: bytes) -> bool:
+    """Tell whether *packed* can be read as the terms of a row."""
+    try:
+        counts = unpacked(packed)
+    except StoreError:
+        return False
+    return isinstance(counts, dict) and all(isinstance(count, int) and count > 0 for count in counts.values())

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from scrapy_replica.crawldb.uncertain_pairs import UncertainPairTable
 from scrapy_replica.records import Page, PagePair, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.words.text import excerpt
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 
 MAX_TEXTS = 2000
 """Pages whose text is remembered, the last ones of this run: 2 MB."""

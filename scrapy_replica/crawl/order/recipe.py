@@ -6,14 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
-from scrapy_replica.crawldb.visits import Visit
+from scrapy_replica.crawldb.visits import Visit, VisitTable
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import OtherModelError, load
@@ -23,9 +23,6 @@ from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.numeric import as_numbers
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.visits import VisitTable
 
 RECIPE, MODEL = "strategy", "model"
 """Keys of what is kept: the recipe, and the file of the model that the crawl began with."""

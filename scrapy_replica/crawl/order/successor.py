@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from scrapy_replica.crawl.order.recipe import show
-from scrapy_replica.crawldb.visits import Visit
+from scrapy_replica.crawldb.visits import Visit, VisitTable
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.relearning import BestScores
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.records import Page
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.visits import VisitTable
 
 SHOWN_AT_ONCE = 100
 """Visits shown between two pages, some .2 s: at 3,840 pages all of them are 8 s, in which nothing would be fetched."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawldb.pages import Judgement, PageRow
+from scrapy_replica.crawldb.pages import Judgement, PageRow, PageTable
 from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.pages.collection import Collection
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import Novelty, Page
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.pages import PageTable
 
 
 class Duplicates:

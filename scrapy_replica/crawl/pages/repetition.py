@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
+from scrapy_replica.crawldb.blocks import BlockTable
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.pages.repetition import HostBlocks
 from scrapy_replica.records import Page
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.blocks import BlockTable
 
 MAX_BYTES = 10_000_000
 """Blocks of hosts in memory, 5 to 32 kB each; the others are read again when their host is met."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scrapy_replica.address import host_of
+from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.pages.forms import DomainQuery, is_login, is_typed, sent_fields
 from scrapy_replica.records import Form
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.form_table import FormTable
 
 MAX_FORMS_OF_SITE = 50
 """Different forms kept of one site; a form differs from another by its method or the names of its fields."""

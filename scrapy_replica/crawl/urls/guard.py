@@ -7,10 +7,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.made_up import MadeUp
+from scrapy_replica.crawldb.pages import PageTable
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Novelty, Page
@@ -18,9 +19,6 @@ from scrapy_replica.urls.budgets import NoveltyBudgets
 from scrapy_replica.urls.mazes import Mazes
 from scrapy_replica.urls.shapes import TrapKind, shape
 from scrapy_replica.urls.traps import Finder, Traps
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.pages import PageTable
 
 MAX_WEIGHT = 300_000
 """Prefixes, places and lines counted over the hosts in memory, 150 bytes each."""

@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.orders import row_of
 from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.layout import LAYOUT, other_layout
@@ -22,7 +23,6 @@ from scrapy_replica.crawldb.redis.records import Records
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
-from scrapy_replica.crawldb.sqlite.orders import row_of
 from scrapy_replica.crawldb.sqlite.reader import SqliteReader, open_reader
 
 

@@ -8,31 +8,31 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from scrapy_replica.crawldb.blocks import BlockTable
+from scrapy_replica.crawldb.captures import CaptureTable
+from scrapy_replica.crawldb.checks import CheckTable
 from scrapy_replica.crawldb.contract import SPIDER, StoreError
+from scrapy_replica.crawldb.forms import FormTable
+from scrapy_replica.crawldb.items import ItemTable
+from scrapy_replica.crawldb.ledger import LedgerTable
+from scrapy_replica.crawldb.names import NameTable
+from scrapy_replica.crawldb.orders import OrderTable
+from scrapy_replica.crawldb.pages import PageTable
 from scrapy_replica.crawldb.remote import RemoteUpdate
-from scrapy_replica.crawldb.sqlite.blocks import BlockTable
-from scrapy_replica.crawldb.sqlite.captures import CaptureTable
-from scrapy_replica.crawldb.sqlite.checks import CheckTable
+from scrapy_replica.crawldb.revisits import RevisitTable
+from scrapy_replica.crawldb.rules import RuleTable
+from scrapy_replica.crawldb.seeds import SeedTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.form_table import FormTable
-from scrapy_replica.crawldb.sqlite.items import ItemTable
-from scrapy_replica.crawldb.sqlite.ledger import LedgerTable
 from scrapy_replica.crawldb.sqlite.lock import JobLock
-from scrapy_replica.crawldb.sqlite.names import NameTable
-from scrapy_replica.crawldb.sqlite.orders import OrderTable
-from scrapy_replica.crawldb.sqlite.pages import PageTable
 from scrapy_replica.crawldb.sqlite.reader import SqliteReader
-from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
-from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
-from scrapy_replica.crawldb.sqlite.seeds import SeedTable
 from scrapy_replica.crawldb.sqlite.suppressed import AddedTable, ClaimTable, SuppressedTable
-from scrapy_replica.crawldb.sqlite.texts import TextTable
-from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
-from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
-from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.status import Status
+from scrapy_replica.crawldb.texts import TextTable
+from scrapy_replica.crawldb.uncertain_pairs import UncertainPairTable
+from scrapy_replica.crawldb.verdicts import VerdictTable
+from scrapy_replica.crawldb.visits import VisitTable
 
 FILE_NAME = "replica.sqlite"
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.crawldb.contract import State, StoreError
-from scrapy_replica.crawldb.orders import Order
+from scrapy_replica.crawldb.forms import FormTable
+from scrapy_replica.crawldb.orders import Order, OrderTable
 from scrapy_replica.crawldb.reader import (
     DecisionView,
     HostView,
@@ -23,20 +24,17 @@ from scrapy_replica.crawldb.reader import (
     UrlView,
     VerdictView,
 )
-from scrapy_replica.crawldb.rules import RuleRow
+from scrapy_replica.crawldb.results import ResultReader
+from scrapy_replica.crawldb.revisits import RevisitTable
+from scrapy_replica.crawldb.rules import RuleRow, RuleTable
 from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, damaged, told
-from scrapy_replica.crawldb.sqlite.form_table import FormTable
-from scrapy_replica.crawldb.sqlite.orders import OrderTable
-from scrapy_replica.crawldb.sqlite.results import ResultReader
-from scrapy_replica.crawldb.sqlite.revisits import RevisitTable
-from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
-from scrapy_replica.crawldb.sqlite.tables import TableReader
-from scrapy_replica.crawldb.sqlite.texts import TextTable
-from scrapy_replica.crawldb.sqlite.uncertain_pairs import UncertainPairTable
-from scrapy_replica.crawldb.sqlite.visits import VisitTable
 from scrapy_replica.crawldb.status import Status
+from scrapy_replica.crawldb.tables import TableReader
+from scrapy_replica.crawldb.texts import TextTable
+from scrapy_replica.crawldb.uncertain_pairs import UncertainPairTable
+from scrapy_replica.crawldb.visits import VisitTable
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty, Verdict
 from scrapy_replica.usage import from_json
@@ -91,7 +89,7 @@ def _one_line(path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be used ({told(cause)}): {what}") from None
     except (TypeError, LookupError, OverflowError) as error:
         # Where a record was made of its row: no type or length of what a sound file holds brings these about.
-        if Path(extract_tb(error.__traceback__)[-1].filename).parent != Path(__file__).parent:
+        if Path(__file__).parents[1] not in Path(extract_tb(error.__traceback__)[-1].filename).parents:
             raise
         raise damaged(f"{type(error).__name__}, {told(error)}") from error
 

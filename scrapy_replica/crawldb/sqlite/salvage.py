@@ -19,14 +19,14 @@ from scrapy_replica.address import host_of, name_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawldb.contract import SPIDER, StoreError
 from scrapy_replica.crawldb.reader import Salvaged
+from scrapy_replica.crawldb.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.connection import Connection, OtherVersionError
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile, Row
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
-from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, SCHEMA, STATES, WAITING
-from scrapy_replica.crawldb.sqlite.texts import is_sound
 from scrapy_replica.crawldb.sqlite.urls import WAITING_META
-from scrapy_replica.crawldb.sqlite.verdicts import VerdictTable
+from scrapy_replica.crawldb.texts import is_sound
+from scrapy_replica.crawldb.verdicts import VerdictTable
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Novelty
 

@@ -10,14 +10,13 @@ from typing import Any
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.coverage import Coverage
+from scrapy_replica.crawldb.checks import CheckTable
 from scrapy_replica.crawldb.contract import OUTSIDE, RELEVANCE, SPIDER, State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.crawldb.rests import RESTS, load
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
-from scrapy_replica.crawldb.rules import RuleRow
-from scrapy_replica.crawldb.sqlite.checks import CheckTable
+from scrapy_replica.crawldb.rules import RuleRow, RuleTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.rules import RuleTable
 from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
 from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Traffic
