@@ -10,8 +10,8 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders, PrivateAddressError
-from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import permission_of
+from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.returns import location_of
 from scrapy_replica.components.scope import leaving
@@ -21,39 +21,31 @@ from scrapy_replica.decision import Action, Reason, as_guess
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
 
 logger = logging.getLogger(__name__)
 
 
-class ReplicaDownloaderMiddleware:
+class ReplicaDownloaderMiddleware(Middleware):
     """Decides about requests where another scheduler is in use; notes what is sent to forms and why requests fail.
 
     Our scheduler decides when it takes a URL, which is cheaper: a URL that is dropped there takes no download place.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def process_request(self, request: Request) -> Request | None:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is None or extension.error is not None:
+        extension = self._extension
+        if extension.error is not None:
             return None
         try:
             extension.pages.note_form(request)
-            return None if extension.has_frontier else self._decide(extension, request)
+            return None if extension.has_frontier else self._decide(request)
         except StoreError as error:
             extension.stop(error)
             return None
 
-    def _decide(self, extension: ReplicaExtension, request: Request) -> Request | None:
+    def _decide(self, request: Request) -> Request | None:
+        extension = self._extension
         flight = extension.flights.of(request)
         permission = permission_of(request, is_start=flight.is_start)
         if "redirect_urls" in request.meta and leaving(extension.crawl.scope, request) is not None:
@@ -82,91 +74,53 @@ class ReplicaDownloaderMiddleware:
         return moved
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is not None:
-            extension.flights.of(request).error = type(exception).__name__
+        self._extension.flights.of(request).error = type(exception).__name__
 
 
-class AnswerMiddleware:
+class AnswerMiddleware(Middleware):
     """Notes status and redirect of each response, whether the network or Scrapy's cache gave it.
 
     Nearer to the downloader than Scrapy's redirects (600), which make another request of one, and not as near as its
     cache (900), whose answers no signal tells of.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def process_response(self, request: Request, response: Response) -> Response:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is not None:
-            flight = extension.flights.of(request)
-            flight.status, flight.location = response.status, location_of(response)
+        flight = self._extension.flights.of(request)
+        flight.status, flight.location = response.status, location_of(response)
         return response
 
 
-class ConditionMiddleware:
+class ConditionMiddleware(Middleware):
     """Asks for pages that are known if they changed.
 
     Nearer to the downloader than Scrapy's cache, which asks for what it holds in its own way, and keeps no 304.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def process_request(self, request: Request) -> None:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is None or extension.error is not None:
+        if self._extension.error is not None:
             return
         try:
-            extension.returns.ask(request)
+            self._extension.returns.ask(request)
         except StoreError as error:
-            extension.stop(error)
+            self._extension.stop(error)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if self._asked(request) and response.status == NOT_MODIFIED:
+        if self._extension.returns.asked(request) and response.status == NOT_MODIFIED:
             request.meta["dont_cache"] = True
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy hands it over
-        self._asked(request)
-
-    def _asked(self, request: Request) -> bool:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        return extension is not None and extension.returns.asked(request)
+        self._extension.returns.asked(request)
 
 
-class BorderMiddleware:
+class BorderMiddleware(Middleware):
     """Refuses requests that leave the web: links, redirects and what is asked for on the way.
 
     Nearer to the downloader than Scrapy's retries, so that what is refused is not tried again, and than its proxies.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
-    @property
-    def _extension(self) -> ReplicaExtension | None:
-        return self._crawler.get_extension(ReplicaExtension)
-
-    @property
-    def _borders(self) -> Borders | None:
-        return self._extension.borders if self._extension is not None else None
-
     def process_request(self, request: Request) -> None:
-        borders = self._borders
+        borders = self._extension.borders
         if borders is None:
             return
         if (proxy := request.meta.get("proxy")) is not None:
@@ -176,18 +130,17 @@ class BorderMiddleware:
 
     def process_response(self, request: Request, response: Response) -> Response:
         # The last line, for download handlers that resolve names in some other way.
-        if _is_refused(self._borders, request, response):
+        if _is_refused(self._extension.borders, request, response):
             raise self._refusal(request)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        borders = self._borders
+        borders = self._extension.borders
         if borders is not None and borders.was_refused(request.url):
             raise self._refusal(request) from exception
 
     def _refusal(self, request: Request) -> PrivateAddressError:
         extension = self._extension
-        assert extension is not None
         extension.flights.of(request).error = PrivateAddressError.__name__
         extension.crawl.counts["border/refused"] += 1
         return PrivateAddressError(f"{request.url} leaves the web; REPLICA_PRIVATE_ADDRESSES=True lets it be fetched")
@@ -201,26 +154,19 @@ def _is_refused(borders: Borders | None, request: Request, response: Response) -
     return borders.is_refused_answer(request.url, ip)
 
 
-class WarcMiddleware:
+class WarcMiddleware(Middleware):
     """Has what is fetched kept; nothing is sent any more once it could not be kept."""
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     async def process_request(self, request: Request) -> None:  # noqa: ARG002 - Scrapy hands it over
-        extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is not None and extension.recorder is not None:
+        extension = self._extension
+        if extension.recorder is not None:
             await extension.recorder.room()
             if extension.error is not None:
                 raise IgnoreRequest(str(extension.error))
 
     def process_response(self, request: Request, response: Response) -> Response:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        if extension is None or extension.recorder is None or not self._was_fetched(extension, request, response):
+        extension = self._extension
+        if extension.recorder is None or not self._was_fetched(request, response):
             return response
         if extension.error is not None:
             raise IgnoreRequest(str(extension.error))
@@ -234,7 +180,7 @@ class WarcMiddleware:
             extension.crawl.counts["warc/failed"] += 1
         return response
 
-    def _was_fetched(self, extension: ReplicaExtension, request: Request, response: Response) -> bool:
+    def _was_fetched(self, request: Request, response: Response) -> bool:
         if "cached" in response.flags or urlparse_cached(request).scheme not in {"http", "https"}:
             return False
-        return not _is_refused(extension.borders, request, response)
+        return not _is_refused(self._extension.borders, request, response)

@@ -12,9 +12,9 @@ from scrapy.utils.misc import load_object
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.callback_outputs import BATCH, CallbackOutputs
-from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.items import given_hash, item_hashes
+from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.observer import observation_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.scope import belongs, outsiders
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from typing_extensions import Self
 
+    from scrapy_replica.components.extension import ReplicaExtension
     from scrapy_replica.components.flight import Flight
     from scrapy_replica.crawl.observation import Observation
     from scrapy_replica.urls.sessions import Sessions
@@ -55,14 +56,15 @@ def may_be_early(settings: BaseSettings) -> bool:
     return are_own and not settings.getint("DEPTH_PRIORITY") and not settings.getbool("DEPTH_STATS_VERBOSE")
 
 
-class LateOutputMiddleware:
+class LateOutputMiddleware(Middleware):
     """Scores and decides about the requests that a callback gives, nearest to the engine: as others left them."""
 
     IS_EARLY = False
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
+        super().__init__(crawler, extension)
         assert crawler.stats is not None
-        self._crawler, self._stats = crawler, crawler.stats
+        self._stats = crawler.stats
         self._max_depth = crawler.settings.getint("DEPTH_LIMIT")
         self._max_length = crawler.settings.getint("URLLENGTH_LIMIT")
 
@@ -70,13 +72,7 @@ class LateOutputMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         if may_be_early(crawler.settings) is not cls.IS_EARLY:
             raise NotConfigured
-        return cls(crawler)
-
-    @cached_property
-    def _extension(self) -> ReplicaExtension:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        assert extension is not None
-        return extension
+        return super().from_crawler(crawler)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         observation = observation_of(response)

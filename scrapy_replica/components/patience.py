@@ -7,7 +7,7 @@ import time
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.slots import slot_of
 from scrapy_replica.words.terminal import lasting
 from scrapy_replica.words.text import cleaned
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
+
+    from scrapy_replica.components.extension import ReplicaExtension
 
 logger = logging.getLogger(__name__)
 
@@ -41,27 +42,22 @@ def retry_after(response: Response, now: float) -> float | None:
         return None
 
 
-class PatienceMiddleware:
+class PatienceMiddleware(Middleware):
     """Takes a 429, and a 503 that says when to come back, for a wish to wait, not for a failure.
 
     Nearer to the downloader than Scrapy's retries, which would ask three times at once and give up. Where another
     scheduler is in use, and where the user wants no retries, the response is left to them.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+    def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
+        super().__init__(crawler, extension)
         self._is_on = crawler.settings.getbool("RETRY_ENABLED")
         self._in_a_row: dict[str, int] = {}
         """Download slot -> times that it rested since it answered otherwise."""
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        slot = slot_of(request)
-        if extension is None or extension.rest is None or slot is None or "cached" in response.flags:
+        extension, slot = self._extension, slot_of(request)
+        if extension.rest is None or slot is None or "cached" in response.flags:
             return response
         if response.status not in {TOO_MANY, UNAVAILABLE}:
             self._in_a_row.pop(slot, None)

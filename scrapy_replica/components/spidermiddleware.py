@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.returns import silence
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.crawldb.contract import StoreError
@@ -19,41 +18,29 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from typing_extensions import Self
 
+    from scrapy_replica.components.extension import ReplicaExtension
     from scrapy_replica.crawl.observation import Observation
 
 logger = logging.getLogger(__name__)
 
 
-class ReplicaSpiderMiddleware:
+class ReplicaSpiderMiddleware(Middleware):
     """Makes a page of each response.
 
     Of a :class:`~scrapy_replica.components.spider.TopicSpider` the links that its ``links_to_follow(page)`` returns are
     entered as rows, without a ``Request`` for each, and it yields items only.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
+    def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
+        super().__init__(crawler, extension)
         self._max_depth = crawler.settings.getint("DEPTH_LIMIT")
         self._max_length = crawler.settings.getint("URLLENGTH_LIMIT")
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler)
         if crawler.crawling:
-            extension = middleware._extension
             extension.open()  # nobody may have crawled when it was made
             is_topic_spider = isinstance(crawler.spider, TopicSpider)
             extension.crawl.probes.may_enter = is_topic_spider
             extension.crawl.reading.reads_all |= is_topic_spider  # its items say what pages say
-        return middleware
-
-    @cached_property
-    def _extension(self) -> ReplicaExtension:
-        extension = self._crawler.get_extension(ReplicaExtension)
-        assert extension is not None
-        return extension
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for output in start:
