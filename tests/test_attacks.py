@@ -202,9 +202,9 @@ class TestOrders:
                     yield Request(f"{TOP}told", self.tell, priority=-1)
 
             async def tell(self, response):
-                with open_orders(tmp_path / FILE_NAME) as orders:
-                    orders.give(ALLOW, {"host": "b.example"})
-                    orders.give(BLOCK, {"host": "b.example", "canonical": "a.example"})
+                with open_orders(tmp_path / FILE_NAME) as give:
+                    give(ALLOW, {"host": "b.example"})
+                    give(BLOCK, {"host": "b.example", "canonical": "a.example"})
                 await asyncio.sleep(1)
 
         settings = {**with_verdict(tmp_path, "told"), "CLOSESPIDER_TIMEOUT": 20}

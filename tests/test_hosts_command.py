@@ -246,8 +246,8 @@ class TestOpenJob:
 
     def test_an_order_waits_for_the_end_of_a_page(self, live, job):
         def allow():
-            with ordering(job) as orders:
-                orders.give(ALLOW, {"host": "b.example"})
+            with ordering(job) as give:
+                give(ALLOW, {"host": "b.example"})
 
         enter(live, "http://d.example/", "d.example", 30)
         person = threading.Thread(target=allow)

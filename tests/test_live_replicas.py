@@ -186,8 +186,8 @@ class TestCopies:
         assert per_host(first)["b.example"] == 0
         order(tmp_path, "b.example", "c.example")
         assert per_host(await crawl_sites(portal, served=pages, settings=settings))["b.example"] == 0
-        with open_orders(tmp_path / FILE_NAME) as orders:
-            orders.give(ALLOW, {"host": "b.example"})
+        with open_orders(tmp_path / FILE_NAME) as give:
+            give(ALLOW, {"host": "b.example"})
         assert set(other) <= set((await crawl_sites(portal, served=pages, settings=settings)).urls)
 
     async def test_a_block_after_an_order_to_allow_holds_when_the_crawl_goes_on(self, tmp_path):
@@ -195,10 +195,10 @@ class TestCopies:
         with_links = {"http://portal.example/": html(text_of("portal"), [*kept, *other])}
         pages, settings = {**kept, **other, **with_links}, ALL | {"JOBDIR": str(tmp_path)}
         SqliteCrawlDB(tmp_path, "topic").close()
-        with open_orders(tmp_path / FILE_NAME) as orders:
+        with open_orders(tmp_path / FILE_NAME) as give:
             for host in ("a.example", "b.example"):
-                orders.give(ALLOW, {"host": host})
-            orders.give(BLOCK, {"host": "b.example", "canonical": "a.example"})
+                give(ALLOW, {"host": host})
+            give(BLOCK, {"host": "b.example", "canonical": "a.example"})
         for pagecount in (3, 0):
             result = await crawl_sites(
                 with_links, served=pages, settings=settings | {"CLOSESPIDER_PAGECOUNT": pagecount}
@@ -228,8 +228,8 @@ def judged(job, copy, canonical):
 
 def order(job, host, canonical):
     SqliteCrawlDB(Path(job), "topic").close()
-    with open_orders(Path(job) / FILE_NAME) as orders:
-        orders.give(BLOCK, {"host": host, "canonical": canonical})
+    with open_orders(Path(job) / FILE_NAME) as give:
+        give(BLOCK, {"host": host, "canonical": canonical})
 
 
 class TestRestart:

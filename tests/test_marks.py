@@ -331,9 +331,9 @@ async def job(topic, tmp_path):
 
 
 def give(job, said):
-    with ordering(str(job)) as orders:
+    with ordering(str(job)) as give:
         for url, is_relevant in said.items():
-            orders.give(MARK, {"url": url, "is_relevant": is_relevant})
+            give(MARK, {"url": url, "is_relevant": is_relevant})
 
 
 @pytest.mark.asyncio

@@ -39,8 +39,8 @@ FIVE = {TOP: page([f"/{n}" for n in range(5)]), **{f"{TOP}{n}": page(seed=n) for
 def ordered(job, host, canonical, spider):
     """A job in which a person blocked *host*."""
     SqliteCrawlDB(job, spider).close()
-    with open_orders(job / FILE_NAME) as orders:
-        orders.give(BLOCK, {"host": host, "canonical": canonical})
+    with open_orders(job / FILE_NAME) as give:
+        give(BLOCK, {"host": host, "canonical": canonical})
     return {**REPLICA, "JOBDIR": str(job)}
 
 
@@ -417,8 +417,8 @@ class TestOrders:
                 return super().item(response)
 
         def write_order(job):
-            with open_orders(job / FILE_NAME) as orders:
-                orders.give(BLOCK, {"host": "b.example", "canonical": "a.example"})
+            with open_orders(job / FILE_NAME) as give:
+                give(BLOCK, {"host": "b.example", "canonical": "a.example"})
 
         with caplog.at_level(logging.CRITICAL):
             result = await crawl(Told, slow, settings, seeds=TOP)

@@ -30,8 +30,8 @@ def orders(store):
 
 
 def give(job, *kinds):
-    with ordering(str(job)) as orders:
-        return [orders.give(kind, {"name": kind}) for kind in kinds]
+    with ordering(str(job)) as give:
+        return [give(kind, {"name": kind}) for kind in kinds]
 
 
 def obey(orders, store):
@@ -103,9 +103,9 @@ class TestObeying:
     def test_a_value_that_cannot_be_stored_is_the_orders_fault(self, job, store, orders, value):
         orders.add("a", lambda what: store.urls.hosts.pause(what["host"]))
         orders.add("checked", lambda what: store.urls.hosts.pause(what["host"]), host=str)
-        with ordering(str(job)) as table:
-            table.give("a", {"host": value})
-            table.give("checked", {"host": value})
+        with ordering(str(job)) as give:
+            give("a", {"host": value})
+            give("checked", {"host": value})
         obey(orders, store)
         assert not any(act.is_open for act in acts(job).values())
         assert acts(job)["checked"].answer == f"{NOT_DONE}its 'host' is missing or wrong"

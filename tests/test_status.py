@@ -235,8 +235,8 @@ class TestText:
         assert (found["verdicts.holding"], found["verdicts.by_hand"]) == (2, 1)
 
     def test_what_a_person_said_is_told_whole(self, job):
-        with ordering(str(job)) as orders:
-            orders.give("exclude", {"pattern": "*/nothing/*", "lift": True})
+        with ordering(str(job)) as give:
+            give("exclude", {"pattern": "*/nothing/*", "lift": True})
         out = " ".join(replica("status", job)[1].split())
         assert "exclude */nothing/* --lift: not seen by the crawl yet" in out
 

@@ -26,9 +26,9 @@ SITE = {
 
 
 def give(job, *orders):
-    with open_orders(job / FILE_NAME) as given:
+    with open_orders(job / FILE_NAME) as give:
         for kind, what in orders:
-            given.give(kind, what)
+            give(kind, what)
 
 
 def answers(job):

@@ -26,8 +26,8 @@ def uncertain(job):
 
 
 def give(job, kind, what):
-    with ordering(job) as orders:
-        orders.give(kind, what)
+    with ordering(job) as give:
+        give(kind, what)
 
 
 def pair(copy, canonical="a.example", score=0.4):

@@ -37,8 +37,8 @@ def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
     if kind not in CHECKS:
         raise ValueError(f"there is no order {kind!r}")
     order = checked(job, kind, what)
-    with ordering(job) as orders:
-        return orders.give(kind, order), command_line(kind, order, name_of(job))
+    with ordering(job) as give:
+        return give(kind, order), command_line(kind, order, name_of(job))
 
 
 def checked(job: str, kind: str, what: Mapping[str, Any]) -> What:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_replica.crawldb.reader import Orders, Process, Salvaged
+from scrapy_replica.crawldb.reader import Process, Salvaged
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.sqlite.check import quick_check
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
@@ -21,6 +21,7 @@ from scrapy_replica.crawldb.sqlite.salvage import salvage
 if TYPE_CHECKING:
     import argparse
 
+    from scrapy_replica.crawldb.orders import Give
     from scrapy_replica.crawldb.redis.reader import Follower
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
@@ -87,7 +88,7 @@ def reading(job: str) -> AbstractContextManager[SqliteReader]:
     return _follower(job).reading() if is_shared(job) else open_reader(database_path(job))
 
 
-def ordering(job: str) -> AbstractContextManager[Orders]:
+def ordering(job: str) -> AbstractContextManager[Give]:
     """Open *job* to give orders, whether its crawl runs or not.
 
     :raises ValueError: there is none, or it cannot be written.

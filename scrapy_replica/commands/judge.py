@@ -142,9 +142,9 @@ def _known(job: SqliteReader, given: str) -> str:
 
 
 def _give(job: str, said: Mapping[str, bool]) -> None:
-    with ordering(job) as orders:
+    with ordering(job) as give:
         for url, is_relevant in said.items():
-            orders.give(MARK, {"url": url, "is_relevant": is_relevant})
+            give(MARK, {"url": url, "is_relevant": is_relevant})
 
 
 def _told(job: str, given: int) -> str:

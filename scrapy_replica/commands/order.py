@@ -36,8 +36,8 @@ def order(job: str, kind: str, what: Mapping[str, Any], told: str) -> int:
 
     :raises ValueError: the job cannot be written, or the crawl answered that it cannot be done.
     """
-    with ordering(job) as orders:
-        order_id = orders.give(kind, what)
+    with ordering(job) as give:
+        order_id = give(kind, what)
     if not is_running(job):
         _say(f"ordered, for no crawl has the job open; when it is next run: {told}")
         return 0

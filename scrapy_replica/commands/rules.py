@@ -127,9 +127,9 @@ def import_rules(opts: argparse.Namespace) -> None:
     with reading(opts.job) as job:
         known = {Rule.from_dict(row.rule).key for row, _ in job.rules()}
     new = [rule for rule in rules if rule.key not in known]
-    with ordering(opts.job) as orders:
+    with ordering(opts.job) as give:
         for rule in new:
-            orders.give(RULE, {"rule": rule.to_dict()})
+            give(RULE, {"rule": rule.to_dict()})
     when = "within a second" if is_running(opts.job) else "when the crawl is next run"
     known_ones = counted(len(rules) - len(new), "rule")
     sys.stdout.write(f"{counted(len(new), 'rule')} put in force {when}; known already: {known_ones}\n")

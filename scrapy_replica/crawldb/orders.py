@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -47,6 +47,11 @@ class Order(NamedTuple):
     def is_done(self) -> bool:
         """Whether it was carried out."""
         return not self.is_open and not (self.answer or "").startswith(NOT_DONE)
+
+
+Give = Callable[[str, Mapping[str, Any]], int]
+"""Writes an order of a kind, with what it says, and returns its id; the crawl obeys within a second, or when it is next
+run."""
 
 
 class OrderTable:

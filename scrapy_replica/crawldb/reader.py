@@ -6,7 +6,7 @@ Another process than the crawl uses these, while the crawl runs or after it: nei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.crawldb.contract import State
@@ -153,13 +153,3 @@ class Process(NamedTuple):
     """It judges hosts and learns the topic for all."""
     pages: int
     """Pages that it fetched so far."""
-
-
-class Orders(Protocol):
-    """What a person tells the crawl; it obeys within a second, or when it is next run."""
-
-    def give(self, kind: str, what: Mapping[str, Any]) -> int:
-        """Write an order of that *kind* and return its id; the contract names the kinds and *what* each says.
-
-        :raises StoreError: it could not be written.
-        """

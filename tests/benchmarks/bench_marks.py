@@ -53,9 +53,9 @@ def draw_examples(archive, relevant, folder, seed):
 def mark(job, relevant, *, are_right):
     with reading(str(job)) as reader:
         pages = asked_about(reader, MARKS)
-    with ordering(str(job)) as orders:
+    with ordering(str(job)) as give:
         for page in pages:
-            orders.give(MARK, {"url": page.url, "is_relevant": (page.url in relevant) is are_right})
+            give(MARK, {"url": page.url, "is_relevant": (page.url in relevant) is are_right})
 
 
 @pytest.mark.shared

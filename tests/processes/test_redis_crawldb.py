@@ -830,8 +830,8 @@ class TestFollower:
 
     def test_orders(self, opened, follower):
         one, two = opened(), opened()
-        with follower.ordering() as orders:
-            first, second = orders.give("block", {"host": "a"}), orders.give("allow", {"host": "b"})
+        with follower.ordering() as give:
+            first, second = give("block", {"host": "a"}), give("allow", {"host": "b"})
         one.listen()
         assert [(order.id, order.kind, order.what) for order in one.orders.open()] == [
             (first, "block", {"host": "a"}),

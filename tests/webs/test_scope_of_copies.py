@@ -72,8 +72,8 @@ class TestPartOutside:
             (verdict,) = job.verdicts()
         pattern = f"http://{verdict.verdict.canonical}/*"
         if is_order:
-            with ordering(str(tmp_path)) as job:
-                job.give("exclude", {"pattern": pattern})
+            with ordering(str(tmp_path)) as give:
+                give("exclude", {"pattern": pattern})
         second = await run(spider, **kept, **({} if is_order else {"REPLICA_EXCLUDE": [pattern]}))
         assert paths(first.urls + second.urls) == paths(WEB)
 

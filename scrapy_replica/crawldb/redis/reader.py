@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.crawldb.orders import row_of
+from scrapy_replica.crawldb.orders import Give, row_of
 from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.layout import LAYOUT, other_layout
@@ -68,14 +68,22 @@ class Follower:
             yield reader
 
     @contextmanager
-    def ordering(self) -> Iterator[RedisOrders]:
+    def ordering(self) -> Iterator[Give]:
         """Open the job to give orders.
 
         :raises StoreError: there is none, or it cannot be written.
         """
         with self._lock:
             self._check()
-            yield RedisOrders(self._server)
+            yield self._give
+
+    def _give(self, kind: str, what: Mapping[str, Any]) -> int:
+        server = self._server
+        order_id = int(server.run("INCR", server.key("id:orders")))
+        key, row = pack([order_id]), pack(row_of(order_id, server.now(), kind, what))
+        change = told([[("orders", key, row)], [], []])
+        server.call("order", [""], [server.name, 0, key, row, change])
+        return order_id
 
     def processes(self) -> list[Process]:
         """Return the processes that take part."""
@@ -118,18 +126,3 @@ class Follower:
         log = Log(self._server, mirror, records, seen)
         mirror.copy(self._server, all_urls(self._server, records), log.take_over)
         self._seen = log.seen
-
-
-class RedisOrders:
-    """Keeps :class:`~scrapy_replica.crawldb.reader.Orders`."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-
-    def give(self, kind: str, what: Mapping[str, Any]) -> int:
-        server = self._server
-        order_id = int(server.run("INCR", server.key("id:orders")))
-        key, row = pack([order_id]), pack(row_of(order_id, server.now(), kind, what))
-        change = told([[("orders", key, row)], [], []])
-        server.call("order", [""], [server.name, 0, key, row, change])
-        return order_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
@@ -14,7 +14,7 @@ from typing import Any
 from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.crawldb.contract import State, StoreError
 from scrapy_replica.crawldb.forms import FormTable
-from scrapy_replica.crawldb.orders import Order, OrderTable
+from scrapy_replica.crawldb.orders import Give, Order, OrderTable
 from scrapy_replica.crawldb.reader import (
     DecisionView,
     HostView,
@@ -60,8 +60,10 @@ def open_reader(path: Path) -> Iterator[SqliteReader]:
 
 
 @contextmanager
-def open_orders(path: Path) -> Iterator[SqliteOrders]:
+def open_orders(path: Path) -> Iterator[Give]:
     """Open the file at *path* to write orders, which are there for the crawl at the end of the span.
+
+    A crawl that writes meanwhile is waited for, 10 s.
 
     :raises StoreError: it is not ours, of another version, or damaged.
     """
@@ -70,7 +72,7 @@ def open_orders(path: Path) -> Iterator[SqliteOrders]:
             pass  # a foreign file is refused before anything is written
         connection = Connection(path)
         try:
-            yield SqliteOrders(connection)
+            yield lambda kind, what: OrderTable(connection).give(kind, what, time.time())
             connection.commit()
         finally:
             connection.abandon()
@@ -288,13 +290,3 @@ class SqliteReader:
     def acts(self, most: int) -> list[Order]:
         """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
         return self._orders.last(most)
-
-
-class SqliteOrders:
-    """Keeps :class:`~scrapy_replica.crawldb.reader.Orders`; a crawl that writes meanwhile is waited for, 10 s."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._table = OrderTable(connection)
-
-    def give(self, kind: str, what: Mapping[str, Any]) -> int:
-        return self._table.give(kind, what, time.time())
