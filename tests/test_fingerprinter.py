@@ -12,8 +12,7 @@ from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import canonicalize_url
 
 from scrapy_replica.address import host_of
-from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints, canonical_url
-from scrapy_replica.crawldb.keys import host_key
+from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints, canonical_url, host_key
 from scrapy_replica.sites.aliases import Aliases
 
 HOSTS = ("a.example", "A.Example", "a.example:8080", "user@b.example", "[::1]", "xn--bcher-kva.example", "10.0.0.1", "")

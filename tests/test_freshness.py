@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from scrapy_replica.crawl.histories import MAX_CHANGED, timed, unbelieved
 from scrapy_replica.crawldb.revisits import History
+from scrapy_replica.freshness.answer import Validators, is_same_etag, validators_of
 from scrapy_replica.freshness.change_rate import WEIGHT, Changes, chances, pooled, rates, regular_rate
-from scrapy_replica.freshness.validators import Validators, is_same_etag, validators_of
 from scrapy_replica.lab.crawls.revisits import ORDERS, evaluate
 
 DAY = 86_400.0

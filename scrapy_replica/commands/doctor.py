@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from scrapy.utils.project import inside_project
 
 from scrapy_replica.commands.checks import BROKEN, LOOK, OK, of_installation, of_job, of_settings
-from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.job import JOB, folder_of, is_begun
-from scrapy_replica.commands.salvage import salvage
+from scrapy_replica.commands.command import Command, print_figures, say
+from scrapy_replica.commands.job import JOB, folder_of, is_begun, salvaging
 from scrapy_replica.words.terminal import wrapped
 from scrapy_replica.words.text import cleaned
 
@@ -88,3 +87,22 @@ def as_text(found: list[Check]) -> str:
     wrong = [sum(check.state == state for check in found) for state in (BROKEN, LOOK)]
     lines.append("all is well" if not any(wrong) else f"{wrong[0]} broken, {wrong[1]} to look at")
     return "\n".join(lines) + "\n"
+
+
+CALLED = {"pages": "fetches", "samples": "tests_of_claims"}
+"""Tables whose rows have another name among the figures."""
+
+
+def salvage(job: str, folder: str, *, as_json: bool) -> None:
+    """Read what can be read of *job*, which no crawl can open any more, into a new one, and leave it as it is."""
+    found = salvaging(job, folder)
+    figures = {
+        **{f"urls_{state.value.replace(' ', '_')}": count for state, count in found.urls.items()},
+        **{CALLED.get(table, table): count for table, count in found.rows.items()},
+        "lost_urls": found.lost,
+        "fetched_again": found.fetched_again,
+        "restored": found.restored,
+        "unreadable": found.unreadable,
+    }
+    print_figures(figures, {"job": job, "out": folder}, as_json=as_json)
+    say(f"give the command of the crawl again, with {folder} for {job}")

@@ -11,21 +11,24 @@ from typing import IO, TYPE_CHECKING, Any, get_args, get_type_hints
 
 from scrapy_replica.address import has_secret, redacted
 from scrapy_replica.commands.command import Command
-from scrapy_replica.commands.formats import FORMATS, write_sitemap
-from scrapy_replica.commands.graph import Edge, Node, write_gexf
+from scrapy_replica.commands.formats import FORMATS, Edge, Node, write_gexf, write_sitemap
 from scrapy_replica.commands.job import add_job_argument, name_of, reading
-from scrapy_replica.commands.model import write_model
-from scrapy_replica.commands.write import replacing
+from scrapy_replica.commands.write import replacing, write
+from scrapy_replica.crawl.order.recipe import made_again
+from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostRow, LinkRow
+from scrapy_replica.focus.model_file import Learnt, dump
 from scrapy_replica.usage import REFUSED, Use
 from scrapy_replica.warc.wacz import write_wacz
-from scrapy_replica.words.terminal import counted
+from scrapy_replica.words.terminal import counted, wrapped
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
     from scrapy.settings import Settings
+
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 MODEL, WACZ = "model", "wacz"
 TABLES = {"links": LinkRow, "pages": FetchRow, "decisions": DecisionRow, "hosts": HostRow}
@@ -91,7 +94,7 @@ class ExportCommand(Command):
         with reading(opts.job):
             pass  # a wrong job is refused before a file is begun
         with replacing(Path(opts.out)) if opts.out else nullcontext(sys.stdout.buffer) as file:
-            count = write(opts, file)
+            count = write_rows(opts, file)
         if opts.out:
             sys.stdout.write(f"{opts.out}: {counted(count, 'node' if opts.format == 'gexf' else 'row')}\n")
         if not count:
@@ -99,7 +102,7 @@ class ExportCommand(Command):
         return int(not count)
 
 
-def write(opts: argparse.Namespace, file: IO[bytes]) -> int:
+def write_rows(opts: argparse.Namespace, file: IO[bytes]) -> int:
     """Write the table or graph; return the number of its rows or nodes."""
     if opts.format == "gexf":
         return GRAPHS[opts.what](opts.job, file)
@@ -208,3 +211,28 @@ def graph_of_hosts(job: str, file: IO[bytes]) -> int:
 
 GRAPHS = {"links": graph_of_links, "hosts": graph_of_hosts}
 """Tables that are graphs as well, and what writes them."""
+
+
+PARTS = {"layers": "how far the text of a page is from it", "links": "what its links lead to"}
+"""Parts of what strategies learn, in words; ``hub`` goes with ``links``."""
+
+
+def write_model(job: str, out: str) -> None:
+    """Write what the crawl of *job* has learnt to the file *out*, for ``--model``."""
+    with reading(job) as reader:
+        learnt = learnt_by(reader)
+    told = ["what is relevant", *(words for part, words in PARTS.items() if part in learnt.strategy)]
+    write(Path(out), dump(learnt))
+    sys.stdout.write(wrapped(f"{out}: {', '.join(told)}", hanging=2) + "\n")
+
+
+def learnt_by(job: SqliteReader) -> Learnt:
+    """Return what the crawl of *job* has learnt.
+
+    :raises ValueError: nothing, for it had no topic.
+    """
+    relevance = job.meta(KEY)
+    if relevance is None:
+        raise ValueError("that crawl has learnt nothing, for it had no topic")
+    strategy = made_again(job)
+    return Learnt(relevance, strategy.learnt() if strategy is not None else {})

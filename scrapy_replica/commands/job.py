@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.crawldb.reader import Process, Salvaged
 from scrapy_replica.crawldb.redis.address import Address
-from scrapy_replica.crawldb.sqlite.check import quick_check
+from scrapy_replica.crawldb.sqlite.damaged import quick_check
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
 from scrapy_replica.crawldb.sqlite.lock import is_locked
 from scrapy_replica.crawldb.sqlite.reader import open_orders, open_reader

@@ -17,7 +17,6 @@ from w3lib.url import canonicalize_url
 from scrapy_replica.address import host_of
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.config import Config
-from scrapy_replica.crawldb.keys import host_key
 from scrapy_replica.decision import Mode
 from scrapy_replica.sites.aliases import Aliases
 
@@ -26,6 +25,15 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from typing_extensions import Self
+
+
+def host_key(host: str, digest: bytes) -> int:
+    """Return a signed 64-bit key of a URL: 12 bits of its host's hash, then 52 bits of *digest*.
+
+    URLs of one host lie side by side in the index of keys, so that the links of a page touch few of its leaves.
+    """
+    return mmh3.hash(host.encode("utf-8", "surrogatepass")) >> 20 << 52 | int.from_bytes(digest[:8], "big") >> 12
+
 
 START = 0x5354415254
 

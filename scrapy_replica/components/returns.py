@@ -9,8 +9,7 @@ from scrapy.http import HtmlResponse
 
 from scrapy_replica.components.extract import tree_of
 from scrapy_replica.crawldb.pages import NOT_MODIFIED
-from scrapy_replica.freshness.answer import Answer
-from scrapy_replica.freshness.validators import validators_of
+from scrapy_replica.freshness.answer import Answer, validators_of
 from scrapy_replica.pages.page import all_text
 from scrapy_replica.urls.sessions import Sessions
 

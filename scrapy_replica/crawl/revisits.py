@@ -15,8 +15,7 @@ from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
 from scrapy_replica.crawldb.revisits import Done, History, Pass
-from scrapy_replica.freshness.answer import Answer
-from scrapy_replica.freshness.validators import Validators, is_same_etag
+from scrapy_replica.freshness.answer import Answer, Validators, is_same_etag
 
 logger = logging.getLogger(__name__)
 

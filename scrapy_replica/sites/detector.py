@@ -17,12 +17,10 @@ from scrapy_replica.sites.canonical_host import Conflict, host_to_keep, is_tried
 from scrapy_replica.sites.copies import Copies
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison
-from scrapy_replica.sites.judge import MIN_ALIGNED, Judge
+from scrapy_replica.sites.judge import MIN_ALIGNED, Judge, recalibrated, verdict_of
 from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, Prober
-from scrapy_replica.sites.recalibration import recalibrated
-from scrapy_replica.sites.verdict import verdict_of
 
 MIN_SHARED = 0.6
 """Share of one host's known pages that the other must have: what quotes another site is no copy of it. Between .41, the

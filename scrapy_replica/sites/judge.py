@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,8 @@ import numpy as np
 from scrapy_replica.lazy.intervals import Intervals
 from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
+from scrapy_replica.records import Verdict
+from scrapy_replica.sites.evidence import HostEvidence
 from scrapy_replica.sites.features import Comparison, features_of
 
 FOR = ("cknown", "sm10", "bj25", "bj50", "teq")
@@ -44,6 +46,8 @@ _CONSENT_PRIOR = 0.9
 _MARGIN = 0.18
 _OBVIOUS_OTHER = 0.17
 """Share of near texts up to which two hosts are obviously others."""
+_AT_ONCE = 2
+"""Pairs compared in one turn."""
 FORMAT = 3
 SHIPPED = Path(__file__).with_name("judge.json")
 
@@ -220,3 +224,44 @@ def threshold_at(negative_scores: FloatArray, max_fpr: float) -> float:
     ranked: Sequence[float] = np.sort(negative_scores)[::-1].tolist()
     allowed = int(max_fpr * len(ranked))
     return math.nextafter(ranked[allowed], math.inf) if allowed < len(ranked) else 0.0
+
+
+def verdict_of(comparison: Comparison, kept: HostEvidence, score: float) -> Verdict:
+    """Return that the host of *comparison* that is not *kept* is its copy."""
+    first, second = comparison.first, comparison.second
+    copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
+    values = dict(zip(RAW, features_of(comparison, RAW), strict=True)) | {"likeness": likeness_of(comparison)}
+    return Verdict(
+        copy.name,
+        kept.name,
+        copy_prefix=prefixes[1],
+        canonical_prefix=prefixes[0],
+        score=score,
+        n_aligned=len(comparison.aligned),
+        evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
+    )
+
+
+def recalibrated(
+    judge: Judge, pairs: Iterable[tuple[bool, Comparison]], max_fpr: float
+) -> Generator[None, None, Judge | None]:
+    """Return *judge* after it learnt from those *pairs* that are obvious by content, with the threshold for *max_fpr*.
+
+    *pairs* are compared, each with whether the crawl took it for a candidate, a few at each step of the generator;
+    without any there is nothing to learn: ``None``.
+    """
+    raw, n_aligned, is_candidate = [], [], []
+    for number, (was_candidate, comparison) in enumerate(pairs):
+        if number % _AT_ONCE == _AT_ONCE - 1:
+            yield
+        if comparison.states_other:
+            continue  # their texts would teach that shops of two countries are copies
+        raw.append(features_of(comparison, RAW))
+        n_aligned.append(len(comparison.aligned))
+        is_candidate.append(was_candidate)
+    if not raw:
+        return None
+    yield
+    table = np.array(raw)
+    obvious = obvious_labels(table, np.array(n_aligned), np.array(is_candidate))
+    return judge.retrained(table, obvious).with_threshold_for(table[obvious == -1], max_fpr)

@@ -9,8 +9,8 @@ import statistics
 import time
 from pathlib import Path
 
+from scrapy_replica.components.fingerprinter import host_key
 from scrapy_replica.crawldb.contract import NewUrl
-from scrapy_replica.crawldb.keys import host_key
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 
 WAITING = int(os.environ.get("BENCH_URLS", "1_000_000"))

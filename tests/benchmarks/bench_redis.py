@@ -17,8 +17,8 @@ import mmh3
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from redis_server import RedisServer
 
+from scrapy_replica.components.fingerprinter import host_key
 from scrapy_replica.crawldb.contract import NewUrl
-from scrapy_replica.crawldb.keys import host_key
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 

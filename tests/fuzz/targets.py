@@ -39,7 +39,7 @@ from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.decision import FETCH
-from scrapy_replica.freshness.validators import validators_of
+from scrapy_replica.freshness.answer import validators_of
 from scrapy_replica.mining import cdx, warcs
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.urls.interchange import clean_param

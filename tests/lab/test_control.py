@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from command_line import replica
 
-from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
+from scrapy_replica.focus.strategies.simple import BestFirst
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.lab.archives.direct import DirectArchive
 from scrapy_replica.lab.generation.control import ANCHORS, BOTH, WANTED, WORDS, Control, make_control

@@ -18,8 +18,8 @@ from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.layer_model import PENALTY, LayerModel
 from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.strategies import layered
-from scrapy_replica.focus.strategies.best_first import BestFirst
 from scrapy_replica.focus.strategies.hmm import KNOWN, HmmDynamic, HmmSecondOrder, HmmStatic
+from scrapy_replica.focus.strategies.simple import BestFirst
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.focus.window import Window
 from scrapy_replica.lab.archives.collection import Collection, read_parquet

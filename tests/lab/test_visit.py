@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_replica.focus.links import LinkWords
-from scrapy_replica.focus.strategies.best_first import BestFirst
-from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
+from scrapy_replica.focus.strategies.simple import BestFirst, BreadthFirst
 from scrapy_replica.focus.strategy import FloatArray, Strategy
 from scrapy_replica.lab.archives.collection import Collection, build
 from scrapy_replica.lab.visits.figures import figures

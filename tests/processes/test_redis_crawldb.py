@@ -28,10 +28,8 @@ from scrapy_replica.crawldb.contract import Found, Permission, State, StoreError
 from scrapy_replica.crawldb.redis import database
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
-from scrapy_replica.crawldb.redis.layout import LAYOUT
-from scrapy_replica.crawldb.redis.place import Place
 from scrapy_replica.crawldb.redis.reader import Follower
-from scrapy_replica.crawldb.redis.records import Records, Row
+from scrapy_replica.crawldb.redis.records import LAYOUT, Place, Records, Row
 from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.urls.interchange import clean_param
 

@@ -18,12 +18,11 @@ from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.gathering import Gathering
 from scrapy_replica.crawldb.redis.ids import Ids
-from scrapy_replica.crawldb.redis.layout import LAYOUT
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
 from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed, pack
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
-from scrapy_replica.crawldb.redis.records import Records, Row
+from scrapy_replica.crawldb.redis.records import LAYOUT, Records, Row
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Taken
 from scrapy_replica.crawldb.remote import RemoteUpdate

@@ -15,11 +15,10 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.orders import Give, row_of
 from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
-from scrapy_replica.crawldb.redis.layout import LAYOUT, other_layout
 from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls, told
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack
 from scrapy_replica.crawldb.redis.processes import processes
-from scrapy_replica.crawldb.redis.records import Records
+from scrapy_replica.crawldb.redis.records import LAYOUT, Records
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME
@@ -104,7 +103,9 @@ class Follower:
         if layout is None:
             raise StoreError(f"there is no crawl at {server.address}: look at its prefix and database")
         if layout.decode() != LAYOUT:
-            raise other_layout(server.address)
+            raise StoreError(
+                f"{server.address} holds a job of another release: finish it with that one, or give another prefix"
+            )
 
     def _forget(self) -> None:
         for file in self._folder.iterdir():

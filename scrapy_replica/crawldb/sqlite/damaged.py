@@ -6,9 +6,12 @@ holds: first those that can be reached from the root of a table, then those that
 
 from __future__ import annotations
 
+import sqlite3
 import struct
+import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -212,3 +215,24 @@ def _value(payload: bytes, place: int, kind: int) -> tuple[Any, int]:
     if kind == 7:
         return struct.unpack(">d", data)[0], place + size
     return (data if kind % 2 == 0 else data.decode()), place + size
+
+
+STEPS = 100_000
+"""Steps of SQLite between two looks at the clock."""
+
+
+def quick_check(path: Path, seconds: float) -> tuple[str | None, bool]:
+    """Read the file at *path* for at most so many *seconds*, while a crawl may have it open.
+
+    Returns what is wrong with it in SQLite's words, ``None`` if nothing was found, and whether all of it was read.
+    """
+    end = time.monotonic() + seconds
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as db:
+            db.set_progress_handler(lambda: time.monotonic() > end, STEPS)
+            found = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        return (None, False) if "interrupted" in str(error) else (str(error), True)
+    except sqlite3.DatabaseError as error:
+        return str(error), True
+    return None if found == "ok" else found, True

@@ -8,12 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from scrapy_replica.focus.strategies.best_first import BestFirst
-from scrapy_replica.focus.strategies.best_first_anchors import BestFirstAnchors
-from scrapy_replica.focus.strategies.breadth_first import BreadthFirst
-from scrapy_replica.focus.strategies.depth_first import DepthFirst
 from scrapy_replica.focus.strategies.hmm import DEFAULT, HmmDynamic, HmmOptions, HmmSecondOrder, HmmStatic
 from scrapy_replica.focus.strategies.link_aware import LinkAware
+from scrapy_replica.focus.strategies.simple import BestFirst, BestFirstAnchors, BreadthFirst, DepthFirst
 from scrapy_replica.focus.strategy import Needs, Strategy
 
 if TYPE_CHECKING:
