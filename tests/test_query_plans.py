@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from crawldb_contract import url
 
-from scrapy_replica.claim import Claim, Kind, Standing, Work
+from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.crawldb.contract import URGENT
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
@@ -24,8 +24,8 @@ from scrapy_replica.records import Capture, Doubt, Form, Link, UncertainPair, Ve
 SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
 """Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
 
-BOUNDED = ("SCAN texts", "SCAN marks")
-"""Tables of at most 1,000 rows."""
+BOUNDED = ("SCAN texts", "SCAN marks", "SCAN added")
+"""Tables of at most 1,000 rows, and one of which all counts when nothing is left to fetch."""
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
     "SELECT COUNT(*) FROM seen_items",  # 100,000 at most
@@ -296,6 +296,7 @@ def use_pages(pages, visits, ledger, samples):
     pages.found_on("a", 5)
     pages.has_page(1)
     pages.has_failed(1)
+    pages.is_own(1)
     pages.has_error(1)
     pages.is_unread(1)
     pages.failed_on("a")
@@ -330,7 +331,7 @@ def use_pages(pages, visits, ledger, samples):
     assert len(samples.of_url(1)) == len(samples.of_claim("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
     samples.overturn(1)
-    samples.leading_further(Claim(Kind.UNSHARED, "b.example", "a.example"))
+    samples.leading_further()
     samples.retire("before: ")
     assert len(samples.tested()) == 1
 

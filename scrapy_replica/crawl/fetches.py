@@ -36,7 +36,8 @@ class Fetches(Parts):
         if twin is not None:
             self.reading.found()
         found_on = self.store.urls.row(url_id).parent
-        is_news = self.guard.is_news(page, url_id, found_on, novelty, self.duplicates.is_news(page, novelty))
+        is_new = self.duplicates.is_news(page, novelty)
+        is_news = self.guard.is_news(page, url_id, found_on, novelty, is_new)
         self.store.pages.enter(
             Fetched(
                 url_id,
@@ -64,10 +65,10 @@ class Fetches(Parts):
             if novelty is Novelty.NOVEL:
                 self.repetition.add(page)
                 self.active_learning.add(page, url_id, relevance)
-        is_changed = before is not None and before[0] != page.signature
         is_collected = self.duplicates.is_collected(page, novelty)
         self.counts["page/collected"] += is_collected
-        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_collected, is_changed=is_changed)
+        observation = Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_collected)
+        observation.is_changed = before is not None and before[0] != page.signature
         self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
         self._end_observing(observation)
         self.counts["page/relevant"] += relevance > 0.5
@@ -84,7 +85,7 @@ class Fetches(Parts):
     def _observe_unread(self, page: Page, url_id: int, depth: int, size: int | None) -> Observation:
         """Take note of a page of which nothing is known but that no page before had all of its text."""
         is_new = not self.store.pages.has_page(url_id)
-        observation = Observation(page, url_id, depth, 0.0, Novelty.NOVEL)
+        observation = Observation(page, url_id, depth, 0.0, Novelty.NOVEL, is_new=True)
         said = to_json(page.statements)
         row = Fetched(
             url_id,
@@ -125,7 +126,8 @@ class Fetches(Parts):
         """Return what is known of a page that says what it said before; nothing else of it is entered anew."""
         self.store.pages.set_statements(url_id, to_json(page.statements))
         novelty, twin = self.duplicates.judge(page, url_id, self.store.pages.judgement(url_id))
-        return Observation(page, url_id, depth, self.runner.relevance.of(page), novelty, twin, is_known=True)
+        relevance, is_new = self.runner.relevance.of(page), self.duplicates.is_news(page, novelty)
+        return Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_known=True)
 
     def add_items(self, observation: Observation, items: Collection[int]) -> None:
         """Take note of *items*, as hashes, that the callback made of the page.

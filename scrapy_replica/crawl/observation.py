@@ -20,6 +20,8 @@ class Observation:
     novelty: Novelty
     twin: PageRow | None = None
     """The page that this one repeats."""
+    is_new: bool | None = None
+    """Its text, or the bytes of a document, came for the first time; ``None`` where it has too little text to tell."""
     is_collected: bool = False
     """It is new to the crawl, and the collection of ``REPLICA_KNOWN`` has it."""
     is_known: bool = False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from scrapy_replica.crawldb.remote import RemotePage
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
+from scrapy_replica.records import Novelty
 
 
 class PageRow(NamedTuple):
@@ -109,6 +110,11 @@ def is_absent(status: int | None) -> bool:
     return status is not None and status != NOT_MODIFIED and (status in GONE or 300 <= status < MISSING)
 
 
+OWN = (
+    f"(one.is_news OR (one.novelty = '{Novelty.UNKNOWN.value}' AND NOT EXISTS (SELECT 1 FROM pages AS other"
+    " WHERE other.signature = one.signature AND other.host = one.host AND other.url <> one.url)))"
+)
+"""Of pages, those that brought news, and those of too little text to tell that no other one of its host repeats."""
 AT_ONCE = 4
 """Pages of one text that are read together: most texts stand on one."""
 
@@ -237,6 +243,11 @@ class PageTable:
     def has_error(self, url_id: int) -> bool:
         """Tell whether that URL was fetched and answered by an error, or by nothing."""
         sql = f"SELECT 1 FROM pages WHERE url = ? AND (status IS NULL OR status >= {MISSING})"
+        return self._read(sql, (url_id,)).fetchone() is not None
+
+    def is_own(self, url_id: int) -> bool:
+        """Tell whether the page of that URL is one that nothing else of its host is, as far as it was fetched."""
+        sql = f"SELECT 1 FROM pages AS one WHERE one.url = ? AND {OWN}"
         return self._read(sql, (url_id,)).fetchone() is not None
 
     def failed_on(self, host: str) -> list[int]:

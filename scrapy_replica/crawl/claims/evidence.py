@@ -105,18 +105,24 @@ class Evidence:
     @staticmethod
     def _says_nothing(observation: Observation) -> bool:
         """Tell whether a page has no text, or that of another one of its host."""
-        twin = observation.twin
-        is_own = twin is None or twin.host == observation.page.host
-        return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE} and is_own
+        says_nothing = observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE}
+        return says_nothing and not Evidence._repeats_other_host(observation)
+
+    @staticmethod
+    def _repeats_other_host(observation: Observation) -> bool:
+        return observation.twin is not None and observation.twin.host != observation.page.host
 
     def end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         """Take note that *callback* is through with the page; *asks_more*: it asked for what is new and not on it."""
         if not observation.is_known:
             self._claims.refute(self._settling.end(observation.page, observation.url_id))
+        is_news, via = observation.gives_news or bool(observation.is_new), self._ids(observation.page.redirected_from)
         if observation.gives_news or observation.novelty is not Novelty.EXACT_DUPLICATE:
-            is_news = observation.gives_news or observation.novelty is Novelty.NOVEL
-            for url_id in (observation.url_id, *self._ids(observation.page.redirected_from)):
+            for url_id in (observation.url_id, *via):
                 self._led_to(url_id, is_news=is_news)
+        if is_news or self._repeats_other_host(observation):
+            for url_id in via:
+                self._store.pages.set_news(url_id)
         if observation.gives_news:
             self._give_back(observation.dropped)
         self._scope_check.check_news()

@@ -155,9 +155,8 @@ class LateSamples:
 
     def _look_further(self) -> None:
         """Make other pages of samples that said the same and alone led to contents: by now others would have, too."""
-        for verdict in self._replicas.holding():
-            for url_id in self._store.samples.leading_further(verdict.claim._replace(kind=Kind.UNSHARED)):
-                self._claims.refute(self._samples.overturn(url_id))
+        for url_id in self._store.samples.leading_further():
+            self._claims.refute(self._samples.overturn(url_id))
 
     def look_back(self) -> bool:
         """Ask for some of what doubted claims suppressed; tell whether any is asked for.

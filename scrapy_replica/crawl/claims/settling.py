@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -12,7 +13,7 @@ from scrapy_replica.crawldb.items import goes_beyond
 from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
-from scrapy_replica.records import Novelty, Page
+from scrapy_replica.records import Page
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_part_of, is_same_page
 
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
@@ -170,30 +171,43 @@ class Settling:
 
         Return the claims that it refuted.
         """
-        verdict, twin = self._replicas.verdict_of(page.host), self._replicas.twin_url(page)
+        verdict, twin = self._replicas.verdict_of(page.host), self._replicas.twin_url(page.url, page.host)
         if verdict is None or twin is None or self._samples.is_sample(url_id):
             return []
         key = self._fingerprint(twin)
         known = self._store.urls.find([key]).get(key)
+        if known is None and page.redirected_from:
+            return self._add_redirected(page, url_id)
         if known is None:
             is_tested = self._store.claims.is_refuted(verdict.claim._replace(kind=Kind.UNSHARED))
-            return self._add_own(url_id) if is_tested else []
+            return self._add_own(url_id, url_id) if is_tested else []
         if self._store.pages.has_failed(known.id):
-            return self._add_own(url_id)
+            return self._add_own(url_id, url_id)
         if known.state is not State.DROPPED:
             claims = (verdict.claim,)
             decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=claims, representative=twin)
             self._samples.enter(url_id, page.url, decision)
         return []
 
-    def _add_own(self, url_id: int) -> list[Claim]:
-        """Take note that the canonical host lacks a page of the mirror; return the claims that this refuted.
+    def _add_redirected(self, page: Page, url_id: int) -> list[Claim]:
+        """Take note of a mirror's page behind a redirect, which the canonical host may lack; return what it refuted."""
+        asked = page.redirected_from[0]
+        twin = self._replicas.twin_url(asked, host_of(asked))
+        if twin is None:
+            return []
+        key, twin_key = self._fingerprint(asked), self._fingerprint(twin)
+        known = self._store.urls.find([key, twin_key])
+        is_lacking = len(known) == 2 and self._store.pages.has_error(known[twin_key].id)
+        return self._add_own(known[key].id, url_id) if is_lacking else []
 
-        It came back by itself, so it says nothing of the others. But the page that leads to it is not the same on both.
+    def _add_own(self, asked_id: int, url_id: int) -> list[Claim]:
+        """Take note that the canonical host lacks a page of the mirror, asked for at one URL and found at another.
+
+        Return the claims that this refuted. It came back by itself, so it says nothing of the others. But the page that
+        leads to it is not the same on both.
         """
-        trace, parent = self._store.pages.trace(url_id), self._store.urls.row(url_id).parent
-        is_own = trace is not None and trace.novelty == Novelty.NOVEL.value
-        return self._samples.overturn(parent) if is_own and parent is not None else []
+        parent = self._store.urls.row(asked_id).parent
+        return self._samples.overturn(parent) if parent is not None and self._store.pages.is_own(url_id) else []
 
     def _settle(self, sample: Sample, url_id: int, other_id: int | None, *, is_away: bool = False) -> list[Claim]:
         """Settle *sample*, whose page is that of *url_id*, if its representative was fetched: as *other_id* where told.
@@ -213,7 +227,7 @@ class Settling:
             other_id = known.id if known is not None else None
         other = self._store.pages.trace(other_id) if other_id is not None else None
         if is_away or (other is None and other_id is not None and self._store.pages.has_failed(other_id)):
-            return self._settled(sample, Outcome.FAILED) + self._add_own(url_id)
+            return self._settled(sample, Outcome.FAILED) + self._add_own(sample.id, url_id)
         if other is None or other_id is None or other_id in self._under_way:
             return []
         outcome = Outcome.SAME if other_id == url_id else self._compared(url_id, page, other_id, other)

@@ -266,10 +266,10 @@ class Replicas:
         origin = self._detector.candidates.host(probe.host).origin
         return ProbeUrl(origin + probe.path, probe.host, probe.is_known) if origin else None
 
-    def twin_url(self, page: Page) -> str | None:
-        """Return the URL on the canonical host that stands for *page* of a copy; ``None`` if its host is none."""
-        verdict = self._detector.verdicts.get(page.host)
-        return self._canonical_url(page.url, verdict) if verdict is not None else None
+    def twin_url(self, url: str, host: str) -> str | None:
+        """Return the URL on the canonical host that stands for *url* on a copy; ``None`` if *host* is none."""
+        verdict = self._detector.verdicts.get(host)
+        return self._canonical_url(url, verdict) if verdict is not None else None
 
     def verdict_of(self, copy: str) -> Verdict | None:
         """Return the verdict on *copy*, unless a person gave it."""

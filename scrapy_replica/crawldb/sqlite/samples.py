@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.crawldb.pages import OWN
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Outcome, Reason
-from scrapy_replica.records import Novelty
 
 COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
 
@@ -60,22 +60,21 @@ class SampleTable:
         sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
         return [url for (url,) in self._read(sql, (representative,))]
 
-    def leading_further(self, claim: Claim) -> list[int]:
-        """Return the ids of samples that were the same, whose pages alone lead to contents.
+    def leading_further(self) -> list[int]:
+        """Return the ids of a mirror's samples that were the same, and alone led to contents of the canonical host.
 
-        *claim* suppresses their links; nothing else led to what was fetched in the place of these.
+        Contents are pages of its own, and what repeats a page of another host: it is there because of a link of the
+        mirror. What nothing else led to was fetched for the add-on's sake.
         """
-        values = str(claim), Novelty.NOVEL.value, Outcome.SAME.value
-        found: set[int] = set()
-        for table in ("suppressed", "samples"):
-            sql = (
-                f"SELECT x.parent FROM {table} AS one JOIN urls AS x ON x.id = one.url"
-                " JOIN urls AS r ON r.key = one.representative JOIN added ON added.url = r.id"
-                " JOIN pages ON pages.url = r.id WHERE claim = ?1 AND (novelty = ?2 OR twin = x.id)"
-                " AND EXISTS (SELECT 1 FROM samples AS led WHERE led.url = x.parent AND pass = 0 AND outcome = ?3)"
-            )
-            found.update(parent for (parent,) in self._read(sql, values))
-        return sorted(found)
+        sql = (
+            "SELECT r.parent FROM added CROSS JOIN urls AS r ON r.id = added.url"
+            " CROSS JOIN pages AS one ON one.url = r.id JOIN urls AS p ON p.id = r.parent"
+            " LEFT JOIN pages AS twin ON twin.url = one.twin"
+            f" WHERE p.host <> r.host AND ({OWN} OR twin.host <> r.host)"
+            " AND EXISTS (SELECT 1 FROM samples WHERE samples.url = p.id AND pass = 0 AND outcome = ?1"
+            " AND claim > ?2 || ' ' AND claim < ?2 || '!')"
+        )
+        return sorted({url for (url,) in self._read(sql, (Outcome.SAME.value, Kind.MIRROR.value))})
 
     def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
         """Write what fetching a URL showed of one *claim* or of all; return its samples that this settled."""
