@@ -74,7 +74,7 @@ def registered_domain(host: str) -> str:
     try:
         return str(ip_address(name))
     except ValueError:
-        found = _suffixes().extract_str(name)
+        found = suffixes().extract_str(name)
         return found.top_domain_under_public_suffix or ".".join(name.split(".")[-2:])
 
 
@@ -89,25 +89,15 @@ def site_of(host: str) -> str:
     try:
         return str(ip_address(name))
     except ValueError:
-        found = _suffixes().extract_str(name, include_psl_private_domains=True)
+        found = suffixes().extract_str(name, include_psl_private_domains=True)
         if found.suffix:
             return found.top_domain_under_public_suffix or name
         return ".".join(name.split(".")[-2:])
 
 
-def without_suffix(name: str) -> str:
-    """Return a host name without ``www.`` and public suffix, ``example`` of ``www.example.co.uk``; "" if none is left.
-
-    What a company gives away below its own name is no suffix: ``a.github`` of ``a.github.io``. Names below a suffix
-    that is in no list, and addresses, stay as they are.
-    """
-    bare = name.removeprefix("www.")
-    suffix = _suffixes().extract_str(bare).suffix
-    return "" if bare == suffix else bare.removesuffix(f".{suffix}")
-
-
 @cache
-def _suffixes() -> TLDExtract:
+def suffixes() -> TLDExtract:
+    """Return what knows the public suffixes, as the package ships them."""
     from tldextract import TLDExtract  # noqa: PLC0415 - it brings an HTTP client along, which no command needs
 
     return TLDExtract(suffix_list_urls=(), cache_dir=None)  # the list it ships with: no network, nothing written

@@ -15,7 +15,7 @@ from scrapy_replica.lab.pages.noise import lcs_scores, words_of
 from scrapy_replica.lab.training.train_extractor import parse
 from scrapy_replica.pages import extractor
 from scrapy_replica.pages.blocks import read_blocks
-from scrapy_replica.pages.extractor import best_cut, main_text
+from scrapy_replica.pages.extractor import best_cut, texts
 
 SENTENCE = "The committee met on Tuesday and agreed, after a long debate, to publish the report in full. "
 MENU = "<ul class=menu>" + "".join(f"<li><a href=/{n}>Section {n}</a></li>" for n in range(12)) + "</ul>"
@@ -23,8 +23,8 @@ ARTICLE = "".join(f"<p>{SENTENCE * 3}</p>" for _ in range(6))
 PAGE = f"<body><nav>{MENU}</nav><div id=content><h1>A report</h1>{ARTICLE}</div><div id=footer>Copyright 2020</div>"
 
 
-def text_of(markup: str, **options) -> str:
-    return main_text(html.document_fromstring(markup), **options)
+def text_of(markup: str) -> str:
+    return texts(html.document_fromstring(markup)).main
 
 
 class TestMainText:
@@ -79,7 +79,7 @@ class TestMainText:
         for _ in range(100_000):
             chain.append(etree.SubElement(chain[-1], "div"))
         chain[-1].text = SENTENCE
-        assert main_text(root) == SENTENCE.strip()
+        assert texts(root).main == SENTENCE.strip()
         while chain:
             chain.pop()
 
@@ -108,12 +108,6 @@ class TestMainText:
     )
     def test_what_a_page_declares_to_be(self, meta, declared):
         assert read_blocks(html.document_fromstring(f"<head><meta {meta}></head><body>word")).declared == declared
-
-    def test_reader_comments_are_the_callers_choice(self):
-        page = f"<body><div id=content>{ARTICLE}</div><div id=comments><p>I disagree. {SENTENCE}</p></div>"
-        assert "disagree" not in text_of(page, with_comments=False)
-        only = f"<body><div id=comments><p>I disagree. {SENTENCE}</p></div>"
-        assert "disagree" in text_of(only, with_comments=False)
 
 
 def slow_best_cut(scores, words):
@@ -178,5 +172,5 @@ class TestFloors:
         [("cleaneval", 0.944), ("cleaneval-dev", 0.964), ("scrapinghub", 0.981), ("wcxb-test", 0.905)],
     )
     def test_word_f1(self, content, folder, floor):
-        scores = [lcs_scores(words_of(main_text(parse(page))), gold)[2] for page, gold in content[folder]]
+        scores = [lcs_scores(words_of(texts(parse(page)).main), gold)[2] for page, gold in content[folder]]
         assert statistics.mean(scores) >= floor

@@ -19,8 +19,8 @@ from scrapy_replica.pages.noise import (
     count,
     dense_entries,
     density_sums,
-    main_text,
     text_densities,
+    texts,
 )
 from scrapy_replica.pages.text_tree import INVISIBLE, read_text_tree
 
@@ -29,6 +29,10 @@ def parse(html: str | bytes) -> etree._Element:
     body = html.encode() if isinstance(html, str) else html
     parser = lxml.html.HTMLParser(recover=True, encoding="utf8", huge_tree=True)
     return lxml.html.document_fromstring(body, parser=parser)
+
+
+def main_text(root: etree._Element) -> str:
+    return texts(root).main
 
 
 # The definition of the paper, written down recursively on the elements themselves.

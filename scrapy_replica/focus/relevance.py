@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,22 +22,6 @@ Terms = Mapping[str, int]
 
 FEWEST_DOCUMENTS = 50
 """Unlabelled pages below which the logistic regression has nothing to tell the examples from."""
-
-
-class RelevanceModel(Protocol):
-    """What learns a topic from examples and unlabelled text: B-PrTFIDF, SVMC, Elkan & Noto, the mean."""
-
-    def fit(self, positives: Sequence[Terms], background: Background) -> None:
-        """Learn a topic from stem counts; raises ``ValueError`` where it cannot be learnt."""
-
-    def relevance(self, terms: Terms) -> float:
-        """Return how sure the model is that a page is on topic, 0..1; more than .5 is relevant."""
-
-    def save(self) -> bytes:
-        """Return the fitted model, without pickled objects."""
-
-    def load(self, state: bytes) -> None:
-        """Take the model that :meth:`save` returned."""
 
 
 class Relevance:

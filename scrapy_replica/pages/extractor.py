@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_replica.pages.block_features import Columns, by_level, features, sums_before, windowed
-from scrapy_replica.pages.blocks import HINT_BITS, Blocks, read_blocks
+from scrapy_replica.pages.blocks import Blocks, read_blocks
 from scrapy_replica.pages.trees import BlendedModel, signed_logarithms
 
 if TYPE_CHECKING:
@@ -76,21 +76,15 @@ class Texts(NamedTuple):
     """All other text, sidebars and footers, but for blocks of links: menus and pagers differ from page to page."""
 
 
-def main_text(root: etree._Element, *, with_comments: bool = True, extractor: Extractor | None = None) -> str:
-    """Return the main text of the page parsed as *root*: a line per block, white space folded, empty if there is none.
+def texts(root: etree._Element, extractor: Extractor | None = None) -> Texts:
+    """Return the main text of the page parsed as *root*, and the text around it.
 
-    Linear in the size of the page; the tree is not changed. Without *with_comments* blocks inside elements named as
-    reader comments are never kept, whatever they score.
+    Linear in the size of the page; the tree is not changed.
     """
-    return texts(root, with_comments=with_comments, extractor=extractor).main
-
-
-def texts(root: etree._Element, *, with_comments: bool = True, extractor: Extractor | None = None) -> Texts:
-    """Return the main text of the page parsed as *root*, as :func:`main_text` does, and the text around it."""
     blocks = read_blocks(root)
     if not blocks.texts:
         return Texts("")
-    kept = kept_runs(blocks, extractor or shipped(), with_comments=with_comments).tolist()
+    kept = kept_runs(blocks, extractor or shipped()).tolist()
     main = (text for text, is_main in zip(blocks.texts, kept, strict=True) if is_main)
     is_told = (blocks.link_words < blocks.words).tolist()
     around = (text for text, is_main, told in zip(blocks.texts, kept, is_told, strict=True) if told and not is_main)
@@ -102,20 +96,13 @@ def whole_text(root: etree._Element) -> Texts:
     return Texts("\n".join(read_blocks(root).texts))
 
 
-def kept_runs(blocks: Blocks, extractor: Extractor, *, with_comments: bool = True) -> NDArray[np.bool_]:
+def kept_runs(blocks: Blocks, extractor: Extractor) -> NDArray[np.bool_]:
     """Return which runs of *blocks* are main text, shape (n,); at least one."""
     if len(blocks.texts) == 1:
         return np.ones(1, dtype=bool)
     scores = extractor.probabilities(blocks)
-    allowed = np.ones(len(scores), dtype=bool)
-    if not with_comments:
-        hints = blocks.inherited_hints[blocks.run_nodes]
-        allowed &= (hints & HINT_BITS["comment"]) == 0
-        if not allowed.any():  # the whole page is named after comments: a forum, not an article with some
-            allowed[:] = True
     kept = np.zeros(len(scores), dtype=bool)
-    places = np.flatnonzero(allowed)
-    kept[places[best_cut(scores[places], blocks.words[places].astype(np.float32))]] = True
+    kept[best_cut(scores, blocks.words.astype(np.float32))] = True
     return kept
 
 

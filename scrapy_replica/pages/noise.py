@@ -19,16 +19,11 @@ if TYPE_CHECKING:
     from lxml import etree
 
 
-def main_text(root: etree._Element) -> str:
-    """Return the main text of the page parsed as *root*: a line per block, white space folded, empty if there is none.
+def texts(root: etree._Element) -> Texts:
+    """Return the main text of the page parsed as *root*, and the text around it.
 
     Linear in the size of the page; the tree is not changed.
     """
-    return texts(root).main
-
-
-def texts(root: etree._Element) -> Texts:
-    """Return the main text of the page parsed as *root*, as :func:`main_text` does, and the text around it."""
     tree = read_text_tree(root)
     main = tree.text(content_entries(tree))
     kept = {*main.split("\n"), *(tree.text([entry]) for entry, tag in enumerate(tree.tags) if tag == "a")}

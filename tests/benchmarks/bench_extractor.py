@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_replica.lab.pages.noise import extractors
 from scrapy_replica.lab.training.train_extractor import parse
-from scrapy_replica.pages.extractor import main_text
+from scrapy_replica.pages.extractor import texts
 
 PARAGRAPH = "<p>The committee met on Tuesday and agreed, <a href=/x>after a long debate</a>, to publish it.</p>"
 ITEM = "<li class=menu-item><a href=/section>A section</a></li>"
@@ -41,4 +41,4 @@ def test_beside_peers():
 def test_growth():
     for size in (50_000, 500_000, 5_000_000):
         page = page_of(size)
-        print(f"{size:>9} bytes: {1e6 * milliseconds(lambda html: main_text(parse(html)), page) / size:.1f} ns a byte")
+        print(f"{size:>9} bytes: {1e6 * milliseconds(lambda html: texts(parse(html)), page) / size:.1f} ns a byte")

@@ -12,7 +12,7 @@ import pytest
 from lxml import etree
 
 from scrapy_replica.pages import extractor
-from scrapy_replica.pages.noise import main_text
+from scrapy_replica.pages.noise import texts
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.pages.terms import terms
 
@@ -50,7 +50,7 @@ def cpu_ms(function, trees):
 def test_extractors_beside_parsing(shared, capsys):
     """CPU time by turns on the same pages, as much as possible under the same load: the ratios mean something."""
     bodies = [etree.tostring(tree, method="html") for tree in page_trees(shared, "/cleaneval/html/")[::15]]
-    runs = {"learned": extractor.main_text, "cetd": main_text}
+    runs = {"learned": extractor.texts, "cetd": texts}
     times = {name: [] for name in ("parsing", *runs)}
     for body in bodies:
         own = {name: [] for name in times}
@@ -74,7 +74,7 @@ def test_extractors_beside_parsing(shared, capsys):
 def test_main_text_and_terms(shared, capsys):
     trees = page_trees(shared)
     functions = {
-        "main text and terms (targets: median 2, p95 10)": lambda tree: terms(main_text(tree)),
+        "main text and terms (targets: median 2, p95 10)": lambda tree: terms(texts(tree).main),
         "the whole page record": lambda tree: page_from_tree(tree, "http://www.example.com/a/b.html"),
     }
     with capsys.disabled():

@@ -6,14 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
-from scrapy_replica.crawldb.visits import Visit, VisitTable
+from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import OtherModelError, load
@@ -24,20 +24,18 @@ from scrapy_replica.numeric import as_numbers
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
 
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.contract import CrawlDB
+    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
+
 RECIPE, MODEL = "strategy", "model"
 """Keys of what is kept: the recipe, and the file of the model that the crawl began with."""
 
+Job: TypeAlias = "CrawlDB | SqliteReader"
+"""Of which a strategy is made again."""
+
 OfTerms = Callable[[Mapping[str, int]], float]
 """Stem counts -> relevance."""
-
-
-class Kept(Protocol):
-    """What of a crawl database, or of its reader, a strategy is made again from."""
-
-    @property
-    def visits(self) -> VisitTable: ...
-
-    def meta(self, key: str) -> bytes | None: ...
 
 
 class Recipe(NamedTuple):
@@ -53,7 +51,7 @@ class Recipe(NamedTuple):
         return cls(name, config.seed, config.default_language)
 
     @classmethod
-    def kept(cls, db: Kept) -> Recipe | None:
+    def kept(cls, db: Job) -> Recipe | None:
         """Return the recipe that *db* keeps."""
         if (found := db.meta(RECIPE)) is None:
             return None
@@ -121,7 +119,7 @@ def show(strategy: Strategy, visit: Visit, last: Page | None) -> tuple[Page | No
     return last, as_numbers(strategy.scores(last, visit.links))
 
 
-def made_again(db: Kept) -> Strategy | None:
+def made_again(db: Job) -> Strategy | None:
     """Return the strategy of a job as it is now: its checkpoint, and the pages since; ``None`` before it has one.
 
     That takes as long as those pages took the first time, 10 s at most. One that remembers no pages is fresh.
@@ -140,7 +138,7 @@ def made_again(db: Kept) -> Strategy | None:
     return strategy
 
 
-def relevance_model(db: Kept) -> Relevance:
+def relevance_model(db: Job) -> Relevance:
     """Return the relevance model of a job, one that finds nothing relevant where it has none."""
     model = Relevance()
     if (state := db.meta(RELEVANCE)) is not None:

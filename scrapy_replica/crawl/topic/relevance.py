@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 from scrapy_replica.crawl.topic.marks import Marks
 from scrapy_replica.crawldb.contract import RELEVANCE, CrawlDB
@@ -20,21 +19,12 @@ Terms = Mapping[str, int]
 KEY, UNLABELLED = RELEVANCE, "unlabelled pages"
 
 
-class Fit(Protocol):
-    """Makes a model of the user's examples."""
+Fit = Callable[[Sequence[Terms], Sequence[Terms], Sequence[Terms]], Model]
+"""Makes a model of the user's examples, beside unlabelled pages and those that a person said yes and no to; raises
+``ValueError`` where nothing can be learnt."""
 
-    def __call__(self, unlabelled: Sequence[Terms], yes: Sequence[Terms], no: Sequence[Terms]) -> Model:
-        """Return the model, learnt from *unlabelled* pages and from those a person said yes and no to as well.
-
-        :raises ValueError: nothing can be learnt from these.
-        """
-
-
-class Choose(Protocol):
-    """Takes pages of the crawl for examples."""
-
-    def __call__(self, seen: Sequence[tuple[str, Terms]]) -> None:
-        """Choose from pages that were *seen*: URL and terms."""
+Choose = Callable[[Sequence[tuple[str, Terms]]], None]
+"""Takes pages of the crawl for examples, from URL and terms of those that were seen."""
 
 
 class Relevance:

@@ -160,14 +160,14 @@ def leave_set_out(folder: Path, groups: Sequence[str]) -> dict[str, extractor.Ex
 
 
 def _learned(model: extractor.Extractor) -> Extract:
-    return lambda html: extractor.main_text(parse(html), extractor=model)
+    return lambda html: extractor.texts(parse(html), model).main
 
 
 def extractors(names: Iterable[str] | None = None) -> dict[str, Extract]:
     """Return the extractors *names*, or all that are installed, by name."""
     own: dict[str, Extract] = {
-        "learned": lambda html: extractor.main_text(parse(html)),
-        "cetd": lambda html: noise.main_text(parse(html)),
+        "learned": lambda html: extractor.texts(parse(html)).main,
+        "cetd": lambda html: noise.texts(parse(html)).main,
         "cetd-children": lambda html: cetd.children_text(parse(html)),
         "cetd-descendants": lambda html: cetd.descendants_text(parse(html)),
         "whole-page": lambda html: extractor.whole_text(parse(html)).main,
@@ -252,7 +252,7 @@ def _table(page: GoldPage, judge: extractor.Extractor) -> str:
     blocks = read_blocks(root)
     is_kept = extractor.kept_runs(blocks, judge) if blocks.texts else np.zeros(0, dtype=bool)
     is_gold = gold_shares(blocks, " ".join(page.words)) >= 0.5
-    dense = noise.main_text(root)
+    dense = noise.texts(root).main
     learned = "\n".join(text for text, kept in zip(blocks.texts, is_kept.tolist(), strict=True) if kept)
     heads = "".join(
         f"<th>{name} <small>F1 {100 * lcs_scores(words_of(text), page.words)[2]:.1f}</small></th>"

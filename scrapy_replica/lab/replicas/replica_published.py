@@ -10,7 +10,7 @@ from ipaddress import ip_address
 
 from rapidfuzz.distance import Levenshtein
 
-from scrapy_replica.address import without_suffix
+from scrapy_replica.address import suffixes
 
 MAX_DF = 100
 """Paths of more hosts give no evidence, so it is the largest df that there is (Carvalho 2014, p. 23)."""
@@ -92,3 +92,14 @@ def is_obvious_replica(a: str, b: str) -> bool:
     """
     bare = without_suffix(a)
     return bool(bare) and bare == without_suffix(b)
+
+
+def without_suffix(name: str) -> str:
+    """Return a host name without ``www.`` and public suffix, ``example`` of ``www.example.co.uk``; "" if none is left.
+
+    What a company gives away below its own name is no suffix: ``a.github`` of ``a.github.io``. Names below a suffix
+    that is in no list, and addresses, stay as they are.
+    """
+    bare = name.removeprefix("www.")
+    suffix = suffixes().extract_str(bare).suffix
+    return "" if bare == suffix else bare.removesuffix(f".{suffix}")

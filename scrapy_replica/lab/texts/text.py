@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.elkan_noto import ElkanNoto
-from scrapy_replica.focus.relevance import Relevance, RelevanceModel
+from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.lab.measures import precision_recall_f1
 from scrapy_replica.lab.replicas.svmc import MAPPERS, SVMC, NoNegativesError
 from scrapy_replica.lab.texts.bprtfidf_strict import StrictBPrTFIDF
@@ -58,6 +58,24 @@ PUBLISHED = {
     ("webkb", True): {"1-dnf": 0.31, "osvm": 0.33, "cosine": 0.50, "bprtfidf-strict": 0.66},
 }
 """F1 of the source by (set, stop words taken out)."""
+
+
+class RelevanceModel(Protocol):
+    """What learns a topic from examples and unlabelled text: B-PrTFIDF, SVMC, Elkan & Noto, the mean."""
+
+    def fit(self, positives: Sequence[Terms], background: Background) -> None:
+        """Learn a topic from stem counts; raises ``ValueError`` where it cannot be learnt."""
+
+    def relevance(self, terms: Terms) -> float:
+        """Return how sure the model is that a page is on topic, 0..1; more than .5 is relevant."""
+
+    def save(self) -> bytes:
+        """Return the fitted model, without pickled objects."""
+
+    def load(self, state: bytes) -> None:
+        """Take the model that :meth:`save` returned."""
+
+
 MODELS: dict[str, Callable[[], RelevanceModel]] = {
     **{mapper: partial(SVMC, mapper) for mapper in MAPPERS},
     "bprtfidf-strict": StrictBPrTFIDF,

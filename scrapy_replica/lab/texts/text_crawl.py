@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.relevance import RelevanceModel
 from scrapy_replica.lab.archives.collection import Documents
 from scrapy_replica.lab.strategies import make
-from scrapy_replica.lab.texts.text import MODELS
+from scrapy_replica.lab.texts.text import MODELS, RelevanceModel
 from scrapy_replica.lab.visits import visits
 from scrapy_replica.lab.visits.figures import figures
 from scrapy_replica.lab.visits.visit import visit
