@@ -26,6 +26,29 @@ def sigmoid(logit: float) -> float:
     return 1.0 / (1.0 + math.exp(-logit)) if logit > -700.0 else 0.0
 
 
+def minimised(
+    gradient: Callable[[FloatArray], FloatArray], start: FloatArray, rate: float, steps: int, tolerance: float
+) -> FloatArray:
+    """Return where the convex function of that *gradient* is least, the shape of *start*.
+
+    Barzilai-Borwein gradient descent (1988, the shorter step): the step length, *rate* at first, comes from two
+    successive gradients. It ends after so many *steps*, or when the largest entry of the gradient is *tolerance* times
+    what it was at first.
+    """
+    theta, slopes = start, gradient(start)
+    first = float(np.abs(slopes).max())
+    for _ in range(steps):
+        if np.abs(slopes).max() <= tolerance * first:
+            break
+        moved = theta - rate * slopes
+        after = gradient(moved)
+        step, change = moved - theta, after - slopes
+        turn = float(np.vdot(change, change))
+        rate = abs(float(np.vdot(step, change))) / turn if turn > 0 else rate
+        theta, slopes = moved, after
+    return theta
+
+
 def wilson_interval(hits: float, trials: float, z: float = 1.959964) -> tuple[float, float]:
     """Return the interval of the rate behind *hits* of *trials* (Wilson 1927); (0, 1) without trials.
 

@@ -10,11 +10,12 @@ import numpy as np
 from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.linear import LinearModel, Matrix, term_idf, term_matrix
 from scrapy_replica.focus.rows import Rows
-from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
+from scrapy_replica.numeric import FloatArray, IntArray, minimised, sigmoid
 
 Terms = Mapping[str, int]
 
 FOLDS = 3
+STEPS = 500
 
 
 class ElkanNoto:
@@ -84,43 +85,25 @@ class ElkanNoto:
 
 
 def fit_logistic(
-    matrix: Matrix,
-    labels: FloatArray,
-    weighs: FloatArray,
-    penalty: float = 1.0,
-    steps: int = 500,
-    tolerance: float = 1e-3,
+    matrix: Matrix, labels: FloatArray, weighs: FloatArray, tolerance: float = 1e-3
 ) -> tuple[FloatArray, float]:
-    """Minimise the log losses, both classes weighing n/2, + *penalty*/2 |w|^2 (the intercept goes free).
+    """Return (w, intercept) with the least log losses, both classes weighing n/2, + |w|^2 / 2 (the intercept is free).
 
-    *weighs*, shape (n,), tells how much a row weighs beside the others of its class.
-
-    Returns (w, intercept). Barzilai-Borwein gradient descent (1988, the shorter step): the step length comes from two
-    successive gradients; stops when the largest entry of the gradient is below *tolerance* times its first value.
+    *weighs*, shape (n,), tells how much a row weighs beside the others of its class; *tolerance* is that of
+    :func:`~scrapy_replica.numeric.minimised`.
     """
     is_positive = labels > 0
     total = np.where(is_positive, weighs[is_positive].sum(), weighs[~is_positive].sum())
     sizes = 0.5 * len(labels) * weighs / total
-    theta = np.zeros(matrix.shape[1] + 1)
-    gradient = _gradient(matrix, labels, sizes, theta, penalty)
-    first = float(np.abs(gradient).max())
-    rate = 1.0 / max(1.0, 0.25 * len(labels))
-    for _ in range(steps):
-        if np.abs(gradient).max() <= tolerance * first:
-            break
-        moved = theta - rate * gradient
-        after = _gradient(matrix, labels, sizes, moved, penalty)
-        step, change = moved - theta, after - gradient
-        turn = float(change @ change)
-        rate = abs(float(step @ change)) / turn if turn > 0 else rate
-        theta, gradient = moved, after
+
+    def gradient(theta: FloatArray) -> FloatArray:
+        margins = np.clip(matrix.times(theta[:-1]) + theta[-1], -35.0, 35.0)
+        residuals = sizes * (1.0 / (1.0 + np.exp(-margins)) - labels)
+        return np.append(matrix.transposed_times(residuals) + theta[:-1], residuals.sum())
+
+    start = np.zeros(matrix.shape[1] + 1)
+    theta = minimised(gradient, start, 1.0 / max(1.0, 0.25 * len(labels)), STEPS, tolerance)
     return theta[:-1], float(theta[-1])
-
-
-def _gradient(matrix: Matrix, labels: FloatArray, sizes: FloatArray, theta: FloatArray, penalty: float) -> FloatArray:
-    margins = np.clip(matrix.times(theta[:-1]) + theta[-1], -35.0, 35.0)
-    residuals = sizes * (1.0 / (1.0 + np.exp(-margins)) - labels)
-    return np.append(matrix.transposed_times(residuals) + penalty * theta[:-1], residuals.sum())
 
 
 def _line(matrix: Matrix, labels: FloatArray, weighs: FloatArray) -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from scrapy_replica.focus.layers import TopTerms
-from scrapy_replica.numeric import FloatArray, IntArray
+from scrapy_replica.numeric import FloatArray, IntArray, minimised
 
 PENALTY = 0.1
 """Found after a fifth of the control with 40 sites, three draws, before text weighed twice: 1.00 each; with .33 1.00,
@@ -49,7 +49,7 @@ class LayerModel:
     def fit(self, terms: IntArray, counts: IntArray, layers: IntArray, weighs: FloatArray) -> None:
         """Learn from pages of these *layers* (1..d), shape (n,), each as if *weighs* times there.
 
-        Barzilai-Borwein gradient descent (1988, the shorter step) from the weights it had.
+        It begins with the weights it had.
         """
         self._reserve()
         rows, places = np.nonzero(counts)
@@ -71,9 +71,8 @@ class LayerModel:
             slopes[:-1] += sums(at, residuals, rows, len(columns))
             return slopes
 
-        theta = _minimised(
-            gradient, np.vstack([self._weights[columns], self._intercepts]), 1.0 / (1.0 + 0.25 * weighs.sum())
-        )
+        before = np.vstack([self._weights[columns], self._intercepts])
+        theta = minimised(gradient, before, 1.0 / (1.0 + 0.25 * weighs.sum()), STEPS, TOLERANCE)
         self._weights = self._start.copy()
         self._weights[columns], self._intercepts = theta[:-1], theta[-1]
         self.is_fitted = True
@@ -110,21 +109,6 @@ class LayerModel:
     def restore(self, state: Mapping[str, Any]) -> None:
         self._weights, self._start, self._intercepts = state["weights"], state["start"], state["intercepts"]
         self.is_fitted = state["is_fitted"]
-
-
-def _minimised(gradient: Callable[[FloatArray], FloatArray], theta: FloatArray, rate: float) -> FloatArray:
-    slopes = gradient(theta)
-    first = float(np.abs(slopes).max())
-    for _ in range(STEPS):
-        if np.abs(slopes).max() <= TOLERANCE * first:
-            break
-        moved = theta - rate * slopes
-        after = gradient(moved)
-        step, change = moved - theta, after - slopes
-        turn = float((change * change).sum())
-        rate = abs(float((step * change).sum())) / turn if turn > 0 else rate
-        theta, slopes = moved, after
-    return theta
 
 
 def _softmax(logits: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_replica.numeric import FloatArray, IntArray
+from scrapy_replica.numeric import FloatArray, IntArray, minimised
 
 Terms = NDArray[np.int64] | NDArray[np.uint16]
 
@@ -43,10 +43,7 @@ class TermRegression:
         return np.asarray(np.add.reduce(self._weights.take(rows), axis=1) / of_length, dtype=np.float64)
 
     def fit(self, rows: IntArray, counts: FloatArray, sums: FloatArray) -> None:
-        """Learn from sets of terms, shape (n, k), each with *counts* outcomes (0..1) whose sum is *sums*, shape (n,).
-
-        Barzilai-Borwein gradient descent (1988, the shorter step).
-        """
+        """Learn from sets of terms, shape (n, k), each with *counts* outcomes (0..1) whose sum is *sums*, shape (n,)."""
         places, at = np.nonzero(rows)
         terms, columns = np.unique(rows[places, at], return_inverse=True)
         values = 1.0 / np.sqrt(np.count_nonzero(rows, axis=1))[places]
@@ -61,17 +58,7 @@ class TermRegression:
 
         mean = float(np.clip(sums.sum() / counts.sum(), LEAST_SHARE, 1.0 - LEAST_SHARE))
         theta = np.append(start, np.log(mean / (1.0 - mean)))
-        slopes = gradient(theta)
-        first, rate = float(np.abs(slopes).max()), 1.0 / max(1.0, 0.25 * float(counts.sum()))
-        for _ in range(STEPS):
-            if np.abs(slopes).max() <= TOLERANCE * first:
-                break
-            moved = theta - rate * slopes
-            after = gradient(moved)
-            step, change = moved - theta, after - slopes
-            turn = float(change @ change)
-            rate = abs(float(step @ change)) / turn if turn > 0 else rate
-            theta, slopes = moved, after
+        theta = minimised(gradient, theta, 1.0 / max(1.0, 0.25 * float(counts.sum())), STEPS, TOLERANCE)
         self._weights = self._start.copy()
         self._weights[terms] = theta[:-1]
 
