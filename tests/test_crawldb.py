@@ -12,10 +12,10 @@ from crawldb_contract import CrawlDBContract, CrawlDBMachine, StoredContract, St
 from hypothesis import HealthCheck, settings
 
 from scrapy_replica.claim import Claim
+from scrapy_replica.crawldb import held
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.samples import Sample, Stratum
-from scrapy_replica.crawldb.sqlite import held
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.lock import LOCK_NAME
 from scrapy_replica.decision import Outcome, Reason

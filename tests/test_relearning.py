@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_replica.focus.link_head import DenseModel
 from scrapy_replica.focus.links import directories
-from scrapy_replica.focus.online import DenseModel
 from scrapy_replica.focus.outcomes import CHANCE, DirectoryTree
 from scrapy_replica.focus.relearning import MOST_UNLABELLED, next_stage, unlabelled
 

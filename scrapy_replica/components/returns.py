@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mmh3
@@ -14,8 +17,9 @@ from scrapy_replica.pages.page import all_text
 from scrapy_replica.urls.sessions import Sessions
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
     from scrapy_replica.components.flight import Flight, Flights
     from scrapy_replica.components.warc import Recorder
@@ -179,3 +183,37 @@ def _as_content(text: int) -> bytes:
 def _is_hash(content: bytes | None) -> bool:
     """Tell whether *content* is such a hash."""
     return content is not None and len(content) == 8
+
+
+LIMITS = ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
+"""Settings of Scrapy by which requests are left out without a trace."""
+
+
+def terms_of(spider: Spider, settings: BaseSettings) -> bytes:
+    """Return what the outputs of *spider* depend on beside the pages, as JSON; *settings* are those of the crawl.
+
+    That is the files in which its class and those that it is made of are defined, its attributes that are text, as
+    arguments are, the domains that it stays in, and the limits of Scrapy. Modules that those files import are not
+    looked at.
+    """
+    told = {
+        "code": [_hash_of_file(file) for file in _files(type(spider))],
+        "arguments": {name: value for name, value in sorted(vars(spider).items()) if isinstance(value, str)},
+        "domains": sorted(map(str, getattr(spider, "allowed_domains", None) or ())),
+        "limits": [settings.getint(name) for name in LIMITS],
+    }
+    return json.dumps(told).encode()
+
+
+def _files(spidercls: type) -> list[str]:
+    modules = dict.fromkeys(kind.__module__ for kind in spidercls.__mro__)
+    own = [name for name in modules if name.partition(".")[0] not in {"scrapy", "builtins"}]
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in own]
+    return [file for file in files if file is not None]
+
+
+def _hash_of_file(file: str) -> int:
+    try:
+        return int(mmh3.hash64(Path(file).read_bytes())[0])
+    except OSError:  # it lies in an archive
+        return 0

@@ -22,11 +22,11 @@ from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
+from scrapy_replica.components.returns import terms_of
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.slots import chosen_slot
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.takeover import PlainJob
-from scrapy_replica.components.terms import terms_of
 from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError, UrlRow
 from scrapy_replica.crawldb.rests import RESTS, dump, load
 from scrapy_replica.decision import FETCH, Action, Decision

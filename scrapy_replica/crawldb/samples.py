@@ -1,10 +1,15 @@
-"""What a store keeps of samples: fetches of what claims would suppress, and what they showed."""
+"""Samples: fetches of what claims would suppress, and what they showed."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from scrapy_replica.claim import Claim
+from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.crawldb.held import Held
+from scrapy_replica.crawldb.pages import OWN
+from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Outcome, Reason
 
 
@@ -53,3 +58,120 @@ class Sample(NamedTuple):
     weight: float
     """URLs that it stands for."""
     outcome: Outcome | None = None
+
+
+COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
+
+
+class SampleTable:
+    """One row for each URL and claim in each pass over the job; what is asked for is of the pass that goes on.
+
+    :param is_own: nobody else writes it.
+    """
+
+    def __init__(self, connection: Connection, *, is_own: bool = False) -> None:
+        self._read, self._write = connection.read, connection.write
+        self._urls = Held(connection, "samples", "url", is_own=is_own)
+        self._representatives = Held(connection, "samples", "representative", is_own=is_own)
+
+    def enter(self, samples: Iterable[Sample]) -> list[Sample]:
+        """Write *samples* down and return those that are new; one that is known stays what it is."""
+        sql = f"INSERT OR IGNORE INTO samples ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        new = []
+        for one in samples:
+            reason, outcome = _value(one.reason), _value(one.outcome)
+            row = (one.id, str(one.claim), reason, one.representative, str(one.stratum), one.weight, outcome)
+            if self._write(sql, row).rowcount:
+                new.append(one)
+                self._urls.add(one.id)
+                if one.representative is not None:
+                    self._representatives.add(one.representative)
+        return new
+
+    def of_url(self, url_id: int) -> list[Sample]:
+        """Return the samples that the URL of that id is, one for each claim."""
+        return self._samples("url = ?", url_id) if url_id in self._urls else []
+
+    def of_claim(self, claim: Claim) -> list[Sample]:
+        """Return the samples that test *claim*."""
+        return self._samples("claim = ?", str(claim))
+
+    def _samples(self, condition: str, value: int | str) -> list[Sample]:
+        rows = self._read(f"SELECT {COLUMNS} FROM samples WHERE {condition} AND pass = 0", (value,))
+        return [_sample(row) for row in rows]
+
+    def awaiting(self, representative: int) -> list[int]:
+        """Return the ids of the URLs that wait to be held against the one with key *representative*."""
+        if representative not in self._representatives:
+            return []
+        sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
+        return [url for (url,) in self._read(sql, (representative,))]
+
+    def leading_further(self) -> list[int]:
+        """Return the ids of a mirror's samples that were the same, and alone led to contents of the canonical host.
+
+        Contents are pages of its own, and what repeats a page of another host: it is there because of a link of the
+        mirror. What nothing else led to was fetched for the add-on's sake.
+        """
+        sql = (
+            "SELECT r.parent FROM added CROSS JOIN urls AS r ON r.id = added.url"
+            " CROSS JOIN pages AS one ON one.url = r.id JOIN urls AS p ON p.id = r.parent"
+            " LEFT JOIN pages AS twin ON twin.url = one.twin"
+            f" WHERE p.host <> r.host AND ({OWN} OR twin.host <> r.host)"
+            " AND EXISTS (SELECT 1 FROM samples WHERE samples.url = p.id AND pass = 0 AND outcome = ?1"
+            " AND claim > ?2 || ' ' AND claim < ?2 || '!')"
+        )
+        return sorted({url for (url,) in self._read(sql, (Outcome.SAME.value, Kind.MIRROR.value))})
+
+    def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
+        """Write what fetching a URL showed of one *claim* or of all; return its samples that this settled."""
+        return self._change("outcome IS NULL", url_id, outcome, claim)
+
+    def overturn(self, url_id: int) -> list[Sample]:
+        """Make other pages of the samples of a URL that were the same; return them."""
+        return self._change(f"outcome = '{Outcome.SAME.value}'", url_id, Outcome.OTHER)
+
+    def _change(self, condition: str, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
+        name = str(claim) if claim is not None else None
+        sql = (
+            "UPDATE samples SET outcome = ?1 WHERE url = ?2 AND pass = 0 AND claim = COALESCE(?3, claim)"
+            f" AND {condition} RETURNING {COLUMNS}"
+        )
+        return [_sample(row) for row in self._write(sql, (outcome.value, url_id, name)).fetchall()]
+
+    def retire(self, number: int) -> None:
+        """Let the settled samples of mirrors and rules be those of the pass *number*: they are tested anew."""
+        for kind in (Kind.MIRROR, Kind.RULE, Kind.RULES):
+            self._write(
+                "UPDATE samples SET pass = ?1 WHERE pass = 0 AND claim > ?2 AND claim < ?3 AND outcome IS NOT NULL",
+                (number, f"{kind.value} ", f"{kind.value}!"),
+            )
+
+    def tested(self) -> dict[Reason, Tested]:
+        """Return what the settled samples of each reason showed."""
+        rows = self._read(
+            "SELECT reason, outcome = 'other', SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"
+            " WHERE reason IS NOT NULL AND outcome IN ('same', 'other') GROUP BY 1, 2"
+        )
+        found: dict[Reason, Tested] = {}
+        for name, is_other, weight, squares, n in rows:
+            one = Tested(weight * (not is_other), weight * is_other, squares, n, n * is_other)
+            found[Reason(name)] = found.get(Reason(name), UNTESTED).plus(one)
+        return found
+
+
+def _value(one: Reason | Outcome | None) -> str | None:
+    return one.value if one is not None else None
+
+
+def _sample(row: tuple[Any, ...]) -> Sample:
+    url_id, claim, reason, representative, stratum, weight, outcome = row
+    return Sample(
+        url_id,
+        Claim.read(claim),
+        Reason(reason) if reason is not None else None,
+        representative,
+        Stratum.read(stratum),
+        weight,
+        Outcome(outcome) if outcome is not None else None,
+    )

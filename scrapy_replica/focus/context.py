@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_replica.focus.distances import layers, tried
 from scrapy_replica.focus.hmm import HMM, NEVER
-from scrapy_replica.focus.known_graph import KnownGraph
+from scrapy_replica.focus.known_graph import KnownGraph, layers, tried
 from scrapy_replica.focus.layer_model import LayerModel
 from scrapy_replica.focus.layers import TOP_TERMS, TopTerms
 from scrapy_replica.focus.model_file import OtherModelError
@@ -38,7 +37,7 @@ FIRST, GROWTH, MOST_BETWEEN = 10, 1.2, 25_000
 class ContextGraph:
     """Visited pages by their distance to relevant ones found after them (0..d, d = "or more"), and what is learnt so.
 
-    Layers (:func:`~scrapy_replica.focus.distances.layers`), the classifier of text into layers, and the counts of A
+    Layers (:func:`~scrapy_replica.focus.known_graph.layers`), the classifier of text into layers, and the counts of A
     (links between pages) and B (layer and observation) are made anew from the pages known, now and then, where the
     source does so after each relevant page. What is learnt from are pages of whose links most were fetched.
 

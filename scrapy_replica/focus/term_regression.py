@@ -43,7 +43,7 @@ class TermRegression:
         return np.asarray(np.add.reduce(self._weights.take(rows), axis=1) / of_length, dtype=np.float64)
 
     def fit(self, rows: IntArray, counts: FloatArray, sums: FloatArray) -> None:
-        """Learn from sets of terms, shape (n, k), each with *counts* outcomes (0..1) whose sum is *sums*, shape (n,)."""
+        """Learn from sets of terms, shape (n, k), each with *counts* outcomes (0..1), *sums* in all, shape (n,)."""
         places, at = np.nonzero(rows)
         terms, columns = np.unique(rows[places, at], return_inverse=True)
         values = 1.0 / np.sqrt(np.count_nonzero(rows, axis=1))[places]

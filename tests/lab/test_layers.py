@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from scrapy_replica.focus import context as context_module
 from scrapy_replica.focus.context import LEAST_TRIED, ContextGraph
-from scrapy_replica.focus.distances import layers, tried
 from scrapy_replica.focus.hmm import HMM
-from scrapy_replica.focus.known_graph import KnownGraph
+from scrapy_replica.focus.known_graph import KnownGraph, layers, tried
 from scrapy_replica.focus.layer_model import PENALTY, LayerModel
 from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.strategies import layered

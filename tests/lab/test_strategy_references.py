@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.focus.distances import layers
+from scrapy_replica.focus.known_graph import layers
 from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategy import Strategy

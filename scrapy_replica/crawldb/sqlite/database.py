@@ -21,11 +21,11 @@ from scrapy_replica.crawldb.pages import PageTable
 from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.revisits import RevisitTable
 from scrapy_replica.crawldb.rules import RuleTable
+from scrapy_replica.crawldb.samples import SampleTable
 from scrapy_replica.crawldb.seeds import SeedTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.lock import JobLock
 from scrapy_replica.crawldb.sqlite.reader import SqliteReader
-from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.suppressed import AddedTable, ClaimTable, SuppressedTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.status import Status

@@ -16,8 +16,8 @@ from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.crawldb.rests import RESTS, load
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.crawldb.rules import RuleRow, RuleTable
+from scrapy_replica.crawldb.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
 from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Traffic
 from scrapy_replica.decision import Action, Reason

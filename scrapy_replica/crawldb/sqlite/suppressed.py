@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
+from scrapy_replica.crawldb.held import Held
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.held import Held
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.suppressed import Restored, Suppressed, spread
