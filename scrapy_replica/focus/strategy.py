@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_replica.focus.links import LinkWords
-    from scrapy_replica.focus.strategies.hmm import HmmOptions
     from scrapy_replica.records import Link, Page
 
 
@@ -54,8 +53,6 @@ class Needs(NamedTuple):
     """For those that draw lots."""
     words: LinkWords | None
     """What reads the links' own words; ``None`` without a topic."""
-    hmm: HmmOptions
-    """What the user sets of the estimated distance."""
 
     def read(self, name: str) -> LinkWords:
         """Return :attr:`words`, for the strategy called *name*, which needs them.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from scrapy_replica.focus.strategies.hmm import DEFAULT, HmmDynamic, HmmOptions, HmmSecondOrder, HmmStatic
+from scrapy_replica.focus.strategies.hmm import HmmDynamic, HmmSecondOrder, HmmStatic
 from scrapy_replica.focus.strategies.link_aware import LinkAware
 from scrapy_replica.focus.strategies.simple import BestFirst, BestFirstAnchors, BreadthFirst, DepthFirst
 from scrapy_replica.focus.strategy import Needs, Strategy
@@ -50,16 +50,15 @@ def named(name: str) -> type[Strategy]:
     return found
 
 
-def make(name: str, seed: int = 0, link_words: LinkWords | None = None, hmm: HmmOptions = DEFAULT) -> Strategy:
+def make(name: str, seed: int = 0, link_words: LinkWords | None = None) -> Strategy:
     """Return a new strategy of that *name*.
 
-    *seed* goes to those that draw lots, *link_words* to those that read the links' own words, *hmm* to those that
-    estimate distances. Raises ValueError when there is no such strategy, it cannot be made, or it reads words and none
-    were given (there is no topic).
+    *seed* goes to those that draw lots, *link_words* to those that read the links' own words. Raises ValueError when
+    there is no such strategy, it cannot be made, or it reads words and none were given (there is no topic).
     """
     kind = named(name)
     try:
-        return kind.made(Needs(seed, link_words, hmm))
+        return kind.made(Needs(seed, link_words))
     except Exception as error:
         if ":" not in name or isinstance(error, ValueError):
             raise

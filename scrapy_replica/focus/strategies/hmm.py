@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,27 +16,13 @@ from scrapy_replica.numeric import FloatArray, IntArray
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from typing_extensions import Self
-
     from scrapy_replica.focus.known_graph import KnownGraph
-    from scrapy_replica.focus.strategy import Needs
 
 ALPHA = 0.5
 """As in the source."""
 MAX_DISTANCE = 6
 KNOWN = 50.0
 """Log odds by which a relevant page prefers state 0: e**50, not infinity, so that chains stay finite."""
-
-
-class HmmOptions(NamedTuple):
-    """What the user sets of the estimated distance."""
-
-    alpha: float = ALPHA
-    max_distance: int = MAX_DISTANCE
-    is_tfidf: bool = True
-
-
-DEFAULT = HmmOptions()
 
 
 class HmmStatic(Layered):
@@ -68,10 +54,6 @@ class HmmStatic(Layered):
         self._shape = (max_distance + 1,) * self.context.hmm.order
         self.graph.pages.add_column("delta", np.float64, math.prod(self._shape))
         self.graph.pages.add_column("near", np.float32)
-
-    @classmethod
-    def made(cls, needs: Needs) -> Self:
-        return cls(*needs.hmm)
 
     def _new_hmm(self, states: int) -> HMM:
         return HMM(states, states)

@@ -13,7 +13,7 @@ from scrapy_replica.focus.link_features import LinkFeatures
 from scrapy_replica.focus.link_head import shares
 from scrapy_replica.focus.link_table import IN_LINKS, IS_FETCHED, PARENT, LinkTable
 from scrapy_replica.focus.outcomes import CHANCE, RETURN
-from scrapy_replica.focus.strategies.hmm import MAX_DISTANCE, HmmDynamic
+from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
 from scrapy_replica.numeric import FloatArray, IntArray
 
@@ -60,14 +60,14 @@ class LinkAware(Strategy):
 
     name: ClassVar[str] = "link-aware"
 
-    def __init__(self, link_words: LinkWords, max_distance: int = MAX_DISTANCE, is_tfidf: bool = True) -> None:
+    def __init__(self, link_words: LinkWords) -> None:
         self._words = link_words
         self._graph = KnownGraph()
         self._table = LinkTable(self._graph)
         self._credit = Credit(self._graph)
         self._features = LinkFeatures(self._table)
         self._heads = self._features.heads
-        self._distance = HmmDynamic(max_distance=max_distance, is_tfidf=is_tfidf, graph=self._graph)
+        self._distance = HmmDynamic(graph=self._graph)
         self._moved: dict[str, float] = {}
         self._visited = 0
         self._next_fit = float(FIRST_FIT)
@@ -79,7 +79,7 @@ class LinkAware(Strategy):
 
     @classmethod
     def made(cls, needs: Needs) -> Self:
-        return cls(needs.read(cls.name), needs.hmm.max_distance, needs.hmm.is_tfidf)
+        return cls(needs.read(cls.name))
 
     def visited(self, page: Page, relevance: float) -> None:
         relevance = relevance if math.isfinite(relevance) else 0.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_replica.focus import strategies as product
-from scrapy_replica.focus.strategies.hmm import DEFAULT, HmmOptions
 from scrapy_replica.lab.strategies.context_graph import ContextGraphQueues
 from scrapy_replica.lab.strategies.hmm_liu import HmmLiu
 from scrapy_replica.lab.strategies.hot_queue import HotQueue, HotQueueRandom
@@ -46,6 +45,6 @@ def place_of(name: str) -> str:
     return f"{strategy.__module__}:{strategy.__name__}" if strategy in _TO_COMPARE else name
 
 
-def make(name: str, seed: int = 0, link_words: LinkWords | None = None, hmm: HmmOptions = DEFAULT) -> Strategy:
+def make(name: str, seed: int = 0, link_words: LinkWords | None = None) -> Strategy:
     """Return a new strategy of that *name*, as :func:`scrapy_replica.focus.strategies.make` does."""
-    return product.make(place_of(name), seed, link_words, hmm)
+    return product.make(place_of(name), seed, link_words)

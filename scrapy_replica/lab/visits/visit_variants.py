@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.state import pack, unpack
-from scrapy_replica.focus.strategies.hmm import DEFAULT, HmmOptions, HmmStatic
+from scrapy_replica.focus.strategies.hmm import ALPHA, MAX_DISTANCE, HmmStatic
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.lab.strategies import STRATEGIES, make
 
@@ -20,6 +20,17 @@ VALUES: Mapping[str, Callable[[str], Any]] = {
     "weights": {"tf": False, "tfidf": True}.__getitem__,
 }
 """What may be varied, and how a value is read."""
+
+
+class HmmOptions(NamedTuple):
+    """Options of the estimated distance."""
+
+    alpha: float = ALPHA
+    max_distance: int = MAX_DISTANCE
+    is_tfidf: bool = True
+
+
+DEFAULT = HmmOptions()
 
 
 @dataclass(frozen=True)
@@ -75,7 +86,9 @@ def _changed(variant: Variant, what: str, value: str) -> Variant:
 
 def new(variant: Variant, seed: int, words: LinkWords, learnt: Path | None = None) -> Strategy:
     """Return a new strategy; *learnt*: where the models that a frozen one takes were kept by :func:`keep`."""
-    strategy = make(variant.strategy, seed, words, variant.hmm)
+    strategy = make(variant.strategy, seed, words)
+    if isinstance(strategy, HmmStatic):
+        strategy = type(strategy)(*variant.hmm)
     if variant.frozen and isinstance(strategy, HmmStatic) and learnt:
         _freeze(strategy, unpack(learnt.read_bytes()), has_hmm=variant.frozen == "both")
     return strategy
