@@ -14,7 +14,7 @@ from scrapy_replica.commands.job import ordering, reading
 from scrapy_replica.crawl.hosts.uncertain_pairs import MAX_TEXTS, UncertainPairs
 from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.crawldb.uncertain_pairs import MAX_PAIRS
+from scrapy_replica.crawldb.verdicts import MAX_PAIRS
 from scrapy_replica.records import Doubt, Page, PagePair, UncertainPair, Verdict
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.judge import Judge

@@ -1,15 +1,34 @@
-"""The table of verdicts on hosts."""
+"""Verdicts on hosts, and pairs of hosts that a person is asked about."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Any
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.records import Verdict
+from scrapy_replica.records import Doubt, PagePair, UncertainPair, Verdict
+
+COLUMNS = "copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence"
+"""What a verdict is made of, in both tables."""
 
 HOLDS = f"standing = '{Standing.IN_FORCE.value}'"
+
+MAX_PAIRS = 200
+"""Pairs kept; beyond, those farthest from a verdict go. 6 kB each at most."""
+
+
+def verdict_of(cells: Sequence[Any]) -> Verdict:
+    """Return the verdict that those of :data:`COLUMNS` hold."""
+    *fields, evidence = cells
+    return Verdict(*[*fields, json.loads(evidence)])
+
+
+def _cells(verdict: Verdict) -> tuple[Any, ...]:
+    *fields, evidence = attrgetter(*COLUMNS.split(", "))(verdict)
+    return (*fields, json.dumps(dict(evidence)))
 
 
 class VerdictTable:
@@ -22,20 +41,8 @@ class VerdictTable:
     def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
         """Write *verdict*, reached at *at* (seconds since the epoch)."""
         self._write(
-            "INSERT INTO verdicts (id, copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, at,"
-            " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self._connection.new_id("verdicts"),
-                verdict.copy,
-                verdict.canonical,
-                verdict.copy_prefix,
-                verdict.canonical_prefix,
-                verdict.score,
-                verdict.n_aligned,
-                json.dumps(dict(verdict.evidence)),
-                at,
-                expires_at,
-            ),
+            f"INSERT INTO verdicts (id, {COLUMNS}, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (self._connection.new_id("verdicts"), *_cells(verdict), at, expires_at),
         )
 
     def end(self, copy: str, standing: Standing) -> None:
@@ -51,14 +58,9 @@ class VerdictTable:
         return next(self._held(f"copy = ? AND {HOLDS} ORDER BY id DESC", copy), None)
 
     def _held(self, condition: str, *values: str) -> Iterator[tuple[Verdict, bool]]:
-        rows = self._read(
-            "SELECT copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, expires_at IS NULL"
-            f" FROM verdicts WHERE {condition}",
-            values,
-        )
-        for copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, is_manual in rows:
-            verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, json.loads(evidence))
-            yield verdict, bool(is_manual)
+        sql = f"SELECT {COLUMNS}, expires_at IS NULL FROM verdicts WHERE {condition}"
+        for *cells, is_manual in self._read(sql, values):
+            yield verdict_of(cells), bool(is_manual)
 
     def refuted(self) -> list[tuple[str, str]]:
         """Return (copy, canonical) of the withdrawn verdicts: these pairs are never judged again."""
@@ -68,3 +70,52 @@ class VerdictTable:
         """Return the copies whose verdict ended by its age."""
         rows = self._read(f"SELECT copy FROM verdicts WHERE {HOLDS} AND expires_at < ?", (now,))
         return [copy for (copy,) in rows]
+
+
+class UncertainPairTable:
+    """One row for each two hosts."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._read, self._write = connection.read, connection.write
+
+    def enter(self, pair: UncertainPair) -> None:
+        """Write *pair*, in place of what was written of these two hosts."""
+        verdict = pair.verdict
+        self._write(
+            "INSERT OR REPLACE INTO uncertain_pairs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                _name(verdict.copy, verdict.canonical),
+                *_cells(verdict),
+                pair.wanted,
+                pair.doubt.value,
+                json.dumps(pair.pages),
+            ),
+        )
+        self._write(
+            "DELETE FROM uncertain_pairs WHERE pair IN"
+            " (SELECT pair FROM uncertain_pairs ORDER BY ABS(wanted - score), pair LIMIT -1 OFFSET ?)",
+            (MAX_PAIRS,),
+        )
+
+    def decided(self, a: str, b: str) -> None:
+        """Forget the pair of two hosts."""
+        self._write("DELETE FROM uncertain_pairs WHERE pair = ?", (_name(a, b),))
+
+    def forget(self, host: str) -> None:
+        """Forget the pairs of *host*."""
+        self._write("DELETE FROM uncertain_pairs WHERE copy = ?1 OR canonical = ?1", (host,))
+
+    def all(self) -> list[UncertainPair]:
+        """Return the pairs, nearest to a verdict first."""
+        rows = self._read(
+            f"SELECT {COLUMNS}, wanted, doubt, pages FROM uncertain_pairs ORDER BY ABS(wanted - score), pair"
+        )
+        found = []
+        for *cells, wanted, doubt, pages in rows:
+            pairs = tuple(PagePair(*map(tuple, pair)) for pair in json.loads(pages))
+            found.append(UncertainPair(verdict_of(cells), wanted, Doubt(doubt), pairs))
+        return found
+
+
+def _name(a: str, b: str) -> str:
+    return " ".join(sorted((a, b)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from scrapy_replica.crawldb.uncertain_pairs import UncertainPairTable
+from scrapy_replica.crawldb.verdicts import UncertainPairTable
 from scrapy_replica.records import Page, PagePair, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector, Findings

@@ -30,8 +30,7 @@ from scrapy_replica.crawldb.sqlite.suppressed import AddedTable, ClaimTable, Sup
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.status import Status
 from scrapy_replica.crawldb.texts import TextTable
-from scrapy_replica.crawldb.uncertain_pairs import UncertainPairTable
-from scrapy_replica.crawldb.verdicts import VerdictTable
+from scrapy_replica.crawldb.verdicts import UncertainPairTable, VerdictTable
 from scrapy_replica.crawldb.visits import VisitTable
 
 FILE_NAME = "replica.sqlite"

@@ -33,10 +33,10 @@ from scrapy_replica.crawldb.sqlite.status import StatusReader
 from scrapy_replica.crawldb.status import Status
 from scrapy_replica.crawldb.tables import TableReader
 from scrapy_replica.crawldb.texts import TextTable
-from scrapy_replica.crawldb.uncertain_pairs import UncertainPairTable
+from scrapy_replica.crawldb.verdicts import COLUMNS, UncertainPairTable, verdict_of
 from scrapy_replica.crawldb.visits import VisitTable
 from scrapy_replica.decision import Action, Reason
-from scrapy_replica.records import Novelty, Verdict
+from scrapy_replica.records import Novelty
 from scrapy_replica.usage import from_json
 
 SUPPRESSED = f"FROM suppressed JOIN urls ON urls.id = suppressed.url WHERE urls.state = {DROPPED} AND"
@@ -237,17 +237,13 @@ class SqliteReader:
         return self._verdicts("standing = 'in force' ORDER BY id")
 
     def _verdicts(self, condition: str, values: Sequence[Any] = ()) -> list[VerdictView]:
-        rows = self._read(
-            "SELECT copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, at, expires_at IS NULL,"
-            f" standing FROM verdicts WHERE {condition}",
-            values,
-        ).fetchall()
+        sql = f"SELECT {COLUMNS}, at, expires_at IS NULL, standing FROM verdicts WHERE {condition}"
         found = []
-        for copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence, at, is_manual, standing in rows:
+        for *cells, at, is_manual, standing in self._read(sql, values).fetchall():
+            verdict = verdict_of(cells)
             pages = self._count(
-                f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (copy, at)
+                f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (verdict.copy, at)
             )
-            verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, json.loads(evidence))
             saved = self._count(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", (str(verdict.claim),))
             found.append(VerdictView(verdict, at, bool(is_manual), Standing(standing), saved, pages))
         return found
