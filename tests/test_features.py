@@ -25,7 +25,7 @@ def compared(first, second, prefixes=("", "")):
 
 
 def value(name, *arguments, **keywords):
-    return FEATURES[name].value(compared(*arguments, **keywords))
+    return FEATURES[name](compared(*arguments, **keywords))
 
 
 A = site("a.example", "w")
@@ -110,20 +110,20 @@ class TestFeatures:
 
     def test_versions_in_names_and_prefixes(self):
         pair = compared(A, A)
-        assert math.isnan(FEATURES["vmark"].value(pair))
+        assert math.isnan(FEATURES["vmark"](pair))
         for first, second, expected in (
             ("docs-3.5.example", "docs-3.6.example", 1.0),
             ("x-2014.example", "2014.x.example", 0.0),
         ):
             both = Comparison(HostEvidence(first), HostEvidence(second), ("", ""))
-            assert FEATURES["vmark"].value(both) == expected
+            assert FEATURES["vmark"](both) == expected
 
     def test_alternates(self):
         first, second = HostEvidence("a.example"), HostEvidence("b.example")
         pair = Comparison(first, second, ("", ""))
-        assert math.isnan(FEATURES["hreflang"].value(pair))
+        assert math.isnan(FEATURES["hreflang"](pair))
         second.alternates_to["a.example"] += 1
-        assert FEATURES["hreflang"].value(pair) == 1.0
+        assert FEATURES["hreflang"](pair) == 1.0
 
 
 class TestPublished:

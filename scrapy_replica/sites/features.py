@@ -1,6 +1,6 @@
 """Features of a pair of hosts: what aligned pages, names and neighbours say.
 
-Each feature is a small class with a ``name`` and a ``value``; adding one touches this module only.
+Each feature is a function; adding one touches this module only.
 NaN means unknown, never 0. Shares of n aligned pages are shrunk towards a prior, (n share + prior) / (n + 1), so
 that one agreeing page does not look like a hundred.
 """
@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -119,123 +117,73 @@ class Comparison:
         return len(told) >= MIN_TOLD and 2 * sum(told) < len(told)
 
 
-class Feature(ABC):
-    """One number about a pair."""
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def value(self, pair: Comparison) -> float:
-        """Return the feature of *pair*, NaN if unknown."""
-
-
-class CommonKnownPaths(Feature):
+def common_known_paths(pair: Comparison) -> float:
     """Common relative paths of known URLs / known URLs of the host that has fewer, in the sample of both."""
-
-    name = "cknown"
-
-    def value(self, pair: Comparison) -> float:
-        mine, theirs = (host.view(prefix)[1] for host, prefix in _sides(pair))
-        smaller = min(len(pair.first.paths), len(pair.second.paths))
-        return len(mine & theirs) / smaller if smaller else math.nan
+    mine, theirs = (host.view(prefix)[1] for host, prefix in _sides(pair))
+    smaller = min(len(pair.first.paths), len(pair.second.paths))
+    return len(mine & theirs) / smaller if smaller else math.nan
 
 
-class NearTexts(Feature):
+def near_texts(pair: Comparison) -> float:
     """Share of aligned pages whose main-text simhashes lie within 10 bits."""
-
-    name = "sm10"
-
-    def value(self, pair: Comparison) -> float:
-        return _share((((a.simhash or 0) ^ (b.simhash or 0)).bit_count() <= 10 for a, b in pair.aligned), _PRIOR)
+    return _share((((a.simhash or 0) ^ (b.simhash or 0)).bit_count() <= 10 for a, b in pair.aligned), _PRIOR)
 
 
-class LowShingles(Feature):
+def low_shingles(pair: Comparison) -> float:
     """25th percentile of the shingle Jaccard of aligned pages: one edited page in five does not matter."""
-
-    name = "bj25"
-
-    def value(self, pair: Comparison) -> float:
-        return _shrunk_quantile(pair.jaccards, 0.25)
+    return _shrunk_quantile(pair.jaccards, 0.25)
 
 
-class MiddleShingles(Feature):
+def middle_shingles(pair: Comparison) -> float:
     """Median of the shingle Jaccard of aligned pages."""
-
-    name = "bj50"
-
-    def value(self, pair: Comparison) -> float:
-        return _shrunk_quantile(pair.jaccards, 0.5)
+    return _shrunk_quantile(pair.jaccards, 0.5)
 
 
-class EqualTitles(Feature):
+def equal_titles(pair: Comparison) -> float:
     """Share of aligned pages with equal titles, where one of them has a title."""
-
-    name = "teq"
-
-    def value(self, pair: Comparison) -> float:
-        return _share((a.title == b.title for a, b in pair.aligned if a.title or b.title), _PRIOR)
+    return _share((a.title == b.title for a, b in pair.aligned if a.title or b.title), _PRIOR)
 
 
-class SameLanguage(Feature):
+def same_language(pair: Comparison) -> float:
     """Share of aligned pages in one language, where both are known."""
-
-    name = "lsame"
-
-    def value(self, pair: Comparison) -> float:
-        return _share((a.language == b.language for a, b in pair.aligned if a.language and b.language), _LANGUAGE_PRIOR)
+    return _share((a.language == b.language for a, b in pair.aligned if a.language and b.language), _LANGUAGE_PRIOR)
 
 
-class OtherNumbers(Feature):
+def other_numbers(pair: Comparison) -> float:
     """Share of aligned pages whose titles differ in a number only: versions, years, editions."""
-
-    name = "tnum"
-
-    def value(self, pair: Comparison) -> float:
-        pages = [(a, b) for a, b in pair.aligned if a.title and b.title]
-        return _share((a.title != b.title and a.title_pattern == b.title_pattern for a, b in pages), 0.0)
+    pages = [(a, b) for a, b in pair.aligned if a.title and b.title]
+    return _share((a.title != b.title and a.title_pattern == b.title_pattern for a, b in pages), 0.0)
 
 
-class VersionMarks(Feature):
+def version_marks(pair: Comparison) -> float:
     """1 if names and prefixes carry versions or years that have nothing in common, 0 if they share one."""
-
-    name = "vmark"
-
-    def value(self, pair: Comparison) -> float:
-        mine, theirs = (
-            set(_VERSION.findall(f"{name_of(host.name)}/{prefix}".lower())) for host, prefix in _sides(pair)
-        )
-        return math.nan if not mine or not theirs else float(not mine & theirs)
+    mine, theirs = (set(_VERSION.findall(f"{name_of(host.name)}/{prefix}".lower())) for host, prefix in _sides(pair))
+    return math.nan if not mine or not theirs else float(not mine & theirs)
 
 
-class Alternates(Feature):
+def alternates(pair: Comparison) -> float:
     """1 if one names the other as its translation (hreflang), unknown otherwise; speaks against a replica."""
-
-    name = "hreflang"
-
-    def value(self, pair: Comparison) -> float:
-        first, second = pair.first, pair.second
-        return 1.0 if first.alternates_to[second.name] or second.alternates_to[first.name] else math.nan
+    first, second = pair.first, pair.second
+    return 1.0 if first.alternates_to[second.name] or second.alternates_to[first.name] else math.nan
 
 
-FEATURES: dict[str, Feature] = {
-    feature.name: feature
-    for feature in (
-        CommonKnownPaths(),
-        NearTexts(),
-        LowShingles(),
-        MiddleShingles(),
-        EqualTitles(),
-        SameLanguage(),
-        OtherNumbers(),
-        VersionMarks(),
-        Alternates(),
-    )
+FEATURES: dict[str, Callable[[Comparison], float]] = {
+    "cknown": common_known_paths,
+    "sm10": near_texts,
+    "bj25": low_shingles,
+    "bj50": middle_shingles,
+    "teq": equal_titles,
+    "lsame": same_language,
+    "tnum": other_numbers,
+    "vmark": version_marks,
+    "hreflang": alternates,
 }
+"""Name of a feature -> what returns it of a pair; NaN if unknown."""
 
 
 def features_of(pair: Comparison, names: Sequence[str]) -> list[float]:
     """Return the values of the features *names* of *pair*."""
-    return [FEATURES[name].value(pair) for name in names]
+    return [FEATURES[name](pair) for name in names]
 
 
 def _agree(a: PageMark, b: PageMark) -> bool | None:
