@@ -34,6 +34,9 @@ COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, permis
 SELECTED = f"id, host, {COLUMNS}, EXISTS (SELECT 1 FROM pages WHERE pages.url = urls.id)"
 """What makes a row of a URL that waits or was taken."""
 
+IN_ORDER = f"WHERE state = {WAITING} AND host = ? ORDER BY is_demoted, priority DESC, score DESC, id"
+"""What waits of a host, next first."""
+
 INSERT = f"INSERT INTO urls (id, host, state, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -181,20 +184,25 @@ class UrlTable:
         if state == WAITING and not is_better:
             return Found.KNOWN
         known[key] = (url_id, key, WAITING, *place)
+        change = "is_demoted = ?, priority = ?, score = ?"
         if state == WAITING:
-            host = self._write(
-                "UPDATE urls SET is_demoted = ?, priority = ?, score = ? WHERE id = ? RETURNING host", (*place, url_id)
-            ).fetchone()[0]
-        else:
-            host = self._write(
-                f"UPDATE urls SET state = {WAITING}, is_demoted = ?, priority = ?, score = ?, payload = ?,"
-                " permission = ? WHERE id = ? RETURNING host",
-                (*place, url.payload, url.permission, url_id),
-            ).fetchone()[0]
-            self.waiting += 1
-            self._write("DELETE FROM suppressed WHERE url = ?", (url_id,))
-        self._offer(host, *place, url_id)
-        return Found.RAISED if state == WAITING else Found.RESTORED
+            self._move(change, "id = ?", (*place, url_id))
+            return Found.RAISED
+        change += f", state = {WAITING}, payload = ?, permission = ?"
+        self._move(change, "id = ?", (*place, url.payload, url.permission, url_id))
+        self.waiting += 1
+        self._write("DELETE FROM suppressed WHERE url = ?", (url_id,))
+        return Found.RESTORED
+
+    def _move(self, change: str, condition: str, values: Sequence[Any]) -> str | None:
+        """Let a URL wait in the place that a *change* gives it, if the *condition* holds; return it if so."""
+        row = self._write(
+            f"UPDATE urls SET {change} WHERE {condition} RETURNING url, host, is_demoted, priority, score, id", values
+        ).fetchone()
+        if row is None:
+            return None
+        self._offer(*row[1:])
+        return str(row[0])
 
     def _offer(self, host: int, is_demoted: bool, priority: int, score: float, url_id: int) -> None:
         self._changed.add(host)
@@ -206,8 +214,7 @@ class UrlTable:
 
     def _head_of(self, host: int) -> Head | None:
         head: Head | None = self._read(
-            f"SELECT is_demoted, -priority, -score, id FROM urls WHERE state = {WAITING} AND host = ?"
-            " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT 1",
+            f"SELECT is_demoted, -priority, -score, id FROM urls {IN_ORDER} LIMIT 1",
             (host,),
         ).fetchone()
         return head
@@ -262,19 +269,12 @@ class UrlTable:
         return [] if host is None else self._best(host, most)
 
     def _best(self, host: int, most: int) -> list[UrlRow]:
-        rows = self._read(
-            f"SELECT {SELECTED} FROM urls WHERE state = {WAITING} AND host = ?"
-            " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?",
-            (host, most),
-        )
+        rows = self._read(f"SELECT {SELECTED} FROM urls {IN_ORDER} LIMIT ?", (host, most))
         return [self._waiting(row) for row in rows]
 
     def waiting_urls(self, host: str, most: int) -> list[str]:
         """Return the best waiting URLs of *host*, at most *most*."""
-        sql = (
-            f"SELECT is_demoted, -priority, -score, id, url FROM urls WHERE state = {WAITING} AND host = ?"
-            " ORDER BY is_demoted, priority DESC, score DESC, id LIMIT ?"
-        )
+        sql = f"SELECT is_demoted, -priority, -score, id, url FROM urls {IN_ORDER} LIMIT ?"
         rows = [row for host_id in self.hosts.ids_of(host) for row in self._read(sql, (host_id, most))]
         if len(rows) > most:
             rows.sort()  # of several slots
@@ -312,10 +312,7 @@ class UrlTable:
         """Let a *random* waiting URL be :data:`URGENT`, not demoted; return its id, ``None`` where no other waits."""
         url_id = self._drawn(random)
         if url_id is not None:
-            host, priority = self._write(
-                "UPDATE urls SET score = ?, is_demoted = 0 WHERE id = ? RETURNING host, priority", (URGENT, url_id)
-            ).fetchone()
-            self._offer(host, False, priority, URGENT, url_id)
+            self._move("score = ?, is_demoted = 0", "id = ?", (URGENT, url_id))
         return url_id
 
     def _drawn(self, random: Random) -> int | None:
@@ -352,29 +349,17 @@ class UrlTable:
 
     def renew(self, urls: Iterable[tuple[int, float, bytes | None]]) -> int:
         """Let URLs that are done wait again, triples of id, score and payload; return how many were done."""
-        sql = (
-            f"UPDATE urls SET state = {WAITING}, is_demoted = 0, score = ?, payload = ? WHERE id = ? AND state = {DONE}"
-            " RETURNING host, priority"
-        )
-        n_renewed = 0
-        for url_id, score, payload in urls:
-            row = self._write(sql, (score, payload, url_id)).fetchone()
-            if row is not None:
-                self._offer(row[0], False, row[1], score, url_id)
-                n_renewed += 1
+        change = f"state = {WAITING}, is_demoted = 0, score = ?, payload = ?"
+        places = ((score, payload, url_id) for url_id, score, payload in urls)
+        n_renewed = sum(self._move(change, f"id = ? AND state = {DONE}", place) is not None for place in places)
         self.waiting += n_renewed
         return n_renewed
 
     def retry(self, url_id: int, priority: int, payload: bytes | None) -> None:
         """Let a URL that was taken wait again, with another priority and payload."""
-        sql = (
-            f"UPDATE urls SET state = {WAITING}, priority = ?, payload = ? WHERE id = ? AND state = {LEASED}"
-            " RETURNING host, is_demoted, score"
-        )
-        row = self._write(sql, (priority, payload, url_id)).fetchone()
         self._leased.pop(url_id, None)
-        if row is not None:
-            self._offer(row[0], row[1], priority, row[2], url_id)
+        change = f"state = {WAITING}, priority = ?, payload = ?"
+        if self._move(change, f"id = ? AND state = {LEASED}", (priority, payload, url_id)) is not None:
             self.waiting += 1
 
     def finish(self, url_ids: Collection[int]) -> None:
@@ -390,18 +375,11 @@ class UrlTable:
 
     def _wait(self, url_id: int, change: str, condition: str) -> str | None:
         """Let a URL wait, with a *change*, if the *condition* holds; return it if so."""
-        row = self._write(
-            f"UPDATE urls SET state = {WAITING}, {change} WHERE id = ? AND {condition}"
-            " RETURNING url, host, is_demoted, priority, score",
-            (url_id,),
-        ).fetchone()
-        if row is None:
-            return None
-        self._leased.pop(url_id, None)
-        self.waiting += condition != IS_DEMOTED
-        url, host, is_demoted, priority, score = row
-        self._offer(host, is_demoted, priority, score, url_id)
-        return str(url)
+        url = self._move(f"state = {WAITING}, {change}", f"id = ? AND {condition}", (url_id,))
+        if url is not None:
+            self._leased.pop(url_id, None)
+            self.waiting += condition != IS_DEMOTED
+        return url
 
     def drop(self, url_id: int) -> None:
         """Drop a URL that waits or was taken."""
