@@ -119,7 +119,7 @@ class TestSamples:
             site.sample(f"x/{n}?sid=1")
             pages = [f"x/{n}?sid=1", f"x/{n}"]
             for path in reversed(pages) if is_target_first else pages:
-                site.fetch(path, words=3)
+                site.fetch(path, "", words=3)
         samples = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
         assert [sample.outcome for sample in samples] == [Outcome.UNKNOWN] * 5
         assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
@@ -139,13 +139,14 @@ class TestSamples:
         assert site.states == [Standing.REFUTED, Standing.IN_FORCE]
 
     @pytest.mark.parametrize(("said", "outcome"), [("", Outcome.UNKNOWN), ("{path}", Outcome.OTHER)])
-    def test_documents_are_others_where_their_bytes_differ(self, said, outcome):
+    @pytest.mark.parametrize(("words", "is_html"), [(0, False), (2, True)], ids=["document", "little text"])
+    def test_documents_and_little_text_are_others_where_they_differ(self, said, outcome, words, is_html):
         """Two answers that are equal may be empty: they tell nothing."""
         site = sid_and_utm()
         for path in ("x/1?sid=1", "x/1"):
             if "?" in path:
                 site.sample(path)
-            site.fetch(path, said.format(path=path), words=0, is_html=False)
+            site.fetch(path, said.format(path=path), words=words, is_html=is_html)
         (sample,) = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
         assert sample.outcome is outcome
 

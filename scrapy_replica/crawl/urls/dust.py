@@ -113,8 +113,8 @@ class Dust:
             cluster = known or cluster
         came_by = dict.fromkeys(self._on_host(page.redirected_from, name, form), url_id) | host.led_to(form)
         aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), name, form)]
-        if not page.is_html and page.signature is not None and not host.pages.is_full:
-            host.pages.documents.update(dict.fromkeys((form, *came_by), page.signature))
+        if content is None and page.signature is not None and not host.pages.is_full:
+            host.pages.texts.update(dict.fromkeys((form, *came_by), page.signature))
         host.pages.meet(leads, cluster)
         kept = sorted(news)[: host.pages.room]
         told = json.dumps(aliases) if aliases else None

@@ -118,8 +118,8 @@ class HostPages:
 
     def __init__(self) -> None:
         self.clusters: dict[str, int | None] = {}
-        self.documents: dict[str, bytes] = {}
-        """Forms that lead to a document in this run -> the hash of its bytes."""
+        self.texts: dict[str, bytes] = {}
+        """Forms that lead to a document or to little text in this run -> the hash of its bytes, or of the text."""
         self.pages = 0
         self._pages_at_last = 0
         self._cluster_of: dict[int, int] = {}
@@ -291,9 +291,9 @@ class HostPages:
         known = [cluster for cluster in clusters if cluster is not None]
         return bool(known) and not any(map(self.is_boilerplate, known))
 
-    def are_other_documents(self, form: str, other: str) -> bool:
-        """Tell whether two forms lead to documents whose bytes differ; equal ones may be two empty answers."""
-        mine, theirs = self.documents.get(form), self.documents.get(other)
+    def are_other_texts(self, form: str, other: str) -> bool:
+        """Tell whether two forms lead to documents, or little text, that differ; equal ones may be empty answers."""
+        mine, theirs = self.texts.get(form), self.texts.get(other)
         return mine is not None and theirs is not None and mine != theirs
 
     def is_boilerplate(self, cluster: int) -> bool:
@@ -314,7 +314,7 @@ class HostPages:
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
         n_bytes = 650 * len(self.clusters) + 250 * len(self._aliases) + 100 * len(self._leads)
-        return 1500 + n_bytes + 150 * len(self.documents)
+        return 1500 + n_bytes + 150 * len(self.texts)
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""

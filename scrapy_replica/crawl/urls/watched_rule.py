@@ -287,19 +287,19 @@ class WatchedRule:
     ) -> Settled | None:
         """Hold the page just fetched from *form* against the page that the rule takes it for; keep the score.
 
-        Where both have too little text, or one has what many pages say, nothing is told, but of documents that differ.
+        Where both have the same little text, or one has what many pages say, nothing is told.
         One that *is_stale* may say the same by now: nothing is known before it is fetched again.
         """
         found = self._pair(form, cluster, url_id, host.clusters)
         if found is None:
             return self._beside_namer(form, cluster, url_id, host)
-        are_documents = host.are_other_documents(form, found.other_form)
-        if not are_documents and not host.are_told(found.cluster, found.other):
+        are_others = host.are_other_texts(form, found.other_form)
+        if not are_others and not host.are_told(found.cluster, found.other):
             return Settled(found.changed.url_id, Outcome.UNKNOWN, (self.id,))
-        is_same = found.is_same and not are_documents
+        is_same = found.is_same and not are_others
         if not is_same and is_stale(found.other_form):
             return None
-        if not is_same and not are_documents and host.look_alike(found.cluster, found.other):
+        if not is_same and not are_others and host.look_alike(found.cluster, found.other):
             self._further.add(form)  # lists of links that change with each fetch tell nothing, unless they bring news
             return Settled(found.changed.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
         self.images += found.is_image_known and is_same
