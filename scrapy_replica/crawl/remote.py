@@ -70,9 +70,9 @@ class RemoteUpdates:
             ("the lead", self._apply_lead),
             ("what comes back", self._apply_work),
             ("seeds", self._apply_seeds),
-            ("orders", self._apply_orders),
-            ("the topic", self._apply_topic),
-            ("rules", self._apply_rules),
+            ("orders", lambda update: self._orders.apply_remote(update.orders)),
+            ("the topic", lambda update: self._runner.follow(update.meta)),
+            ("rules", lambda update: self._rules.apply_remote(update.rules)),
             ("verdicts", self._apply_verdicts),
             ("URLs that others found", self._apply_urls),
         ):
@@ -111,15 +111,6 @@ class RemoteUpdates:
     def _apply_seeds(self, update: RemoteUpdate) -> None:
         if self._scope.open_remote(update.seeds):
             self._restorer.join([Work(OUT_OF_SCOPE)])
-
-    def _apply_orders(self, update: RemoteUpdate) -> None:
-        self._orders.apply_remote(update.orders)
-
-    def _apply_topic(self, update: RemoteUpdate) -> None:
-        self._runner.follow(update.meta)
-
-    def _apply_rules(self, update: RemoteUpdate) -> None:
-        self._rules.apply_remote(update.rules)
 
     def _apply_verdicts(self, update: RemoteUpdate) -> None:
         began = self._replicas.apply_remote(update.verdicts)

@@ -72,6 +72,7 @@ class Copies:
         verdict = self.verdicts.pop(copy)
         del self._of[verdict.canonical][copy]
         self._idle.pop(copy, None)
+        self.by_hand.discard(copy)
         return verdict
 
     def of(self, canonical: str) -> Iterable[Verdict]:

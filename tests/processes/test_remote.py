@@ -410,13 +410,13 @@ class TestOrders:
         follower.listen()
         assert follower.crawl.scope.excluded_by("http://x.example/no/1", "x.example") is not None
         assert seeds.count("http://s.example/") == 2
-        assert "p.example" in follower.store.urls._paused
+        assert "p.example" in follower.store.urls.hosts._paused
         leader.store.orders.give(EXCLUDE, {"pattern": "*x.example/no*", "lift": True}, 2.0)
         leader.store.orders.give(RESUME, {"host": "p.example"}, 2.0)
         leader.crawl.obey()
         follower.listen()
         assert follower.crawl.scope.excluded_by("http://x.example/no/1", "x.example") is None
-        assert "p.example" not in follower.store.urls._paused
+        assert "p.example" not in follower.store.urls.hosts._paused
 
     def test_a_seed_of_one_process_is_in_the_scope_of_all(self, crawls):
         both = crawls({}, config=Config(scope=Reach.HOSTS))

@@ -131,7 +131,6 @@ class Replicas:
             self._detector.withdraw(copy)
         else:
             self._detector.expire(copy)
-        self._detector.copies.by_hand.discard(copy)
         self.fetched.forget(copy)
 
     def work(self) -> bool:
@@ -315,7 +314,6 @@ class Replicas:
         self._db.uncertain_pairs.forget(host)
         for verdict in touched:
             self._db.verdicts.end(verdict.copy, Standing.DISABLED)
-            self._detector.copies.by_hand.discard(verdict.copy)
             self.fetched.forget(verdict.copy)
         return touched
 
@@ -337,9 +335,8 @@ class Replicas:
             # The person knows better which of the two to keep.
             freed.append(self._end(canonical, Standing.DISABLED))
         if copy in self._detector.verdicts:
-            freed.append(
-                self._end(copy, Standing.DISABLED)
-            )  # what that one saved is decided once more, under this order
+            # What that one saved is decided once more, under this order.
+            freed.append(self._end(copy, Standing.DISABLED))
         verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
         self._write(verdict, is_manual=True)
@@ -349,7 +346,6 @@ class Replicas:
         verdict = self._detector.verdicts[copy]
         self._detector.expire(copy)
         self.fetched.forget(copy)
-        self._detector.copies.by_hand.discard(copy)
         self._db.verdicts.end(copy, standing)
         return verdict
 
