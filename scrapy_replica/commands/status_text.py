@@ -10,8 +10,8 @@ from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.status import UNTESTED
 from scrapy_replica.decision import Action, Reason
+from scrapy_replica.report.headline import headline, tests_in_words
 from scrapy_replica.urls.scope import Outside
-from scrapy_replica.words.headline import headline, tests_in_words
 from scrapy_replica.words.phrases import REASONS, STANDINGS, coverage
 from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import COLUMNS, counted, lasting, percent, score, table, wrapped
@@ -57,7 +57,7 @@ def in_words(
         begins = "the crawl has just begun" if is_running else "no crawl has the job open"
         return f"{begins}: nothing was fetched yet, {waits} waiting\n" + _processes(sharing)
     parts = [
-        wrapped(headline(status.facts)) + "\n",
+        wrapped(headline(status)) + "\n",
         _head(status, now, is_running=is_running),
         _fetches(status),
         _frontier(status),
@@ -191,8 +191,8 @@ def _lost(status: Status) -> str:
     if lost is None:
         told += ". No sample tells whether rightly."
     else:
-        told += f"; {tests_in_words(status.facts)}."
-        if status.facts.wrong:
+        told += f"; {tests_in_words(status.all_tested)}."
+        if status.all_tested.false_drops:
             told += f" Lost: about {counted(round(lost.about), 'page')}."
         told += f" No sample tells of {lost.untested:,}." if lost.untested else ""
     return wrapped(told) + "\n"

@@ -38,8 +38,8 @@ from scrapy_replica.components.warc import Recorder
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.report.headline import summary
 from scrapy_replica.sites.aliases import Aliases
-from scrapy_replica.words.headline import summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -337,10 +337,10 @@ class ReplicaExtension:
         status, stats = self.crawl.store.status(), self._crawler.stats
         assert stats is not None
         sum_up(status, stats)
-        facts = status.facts
-        logger.info("scrapy-replica: %s", summary(facts, self.config.mode))
+        logger.info("scrapy-replica: %s", summary(status, self.config.mode))
         folder = job_dir(self._crawler.settings)
-        if folder and facts.fetches and not stats.get_value("downloader/request_count") and not self.crawl.is_pending:
+        has_asked = not status.total.fetches or stats.get_value("downloader/request_count")
+        if folder and not has_asked and not self.crawl.is_pending:
             logger.info(
                 "scrapy-replica: nothing waits in %s, all was fetched: another JOBDIR begins anew, and REPLICA_REVISIT "
                 "asks again for what may have changed",

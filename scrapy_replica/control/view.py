@@ -13,7 +13,7 @@ from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
 from scrapy_replica.report import sections
 from scrapy_replica.report.figures import figures as figures_of
-from scrapy_replica.words.headline import headline, tests_in_words
+from scrapy_replica.report.headline import headline, tests_in_words
 from scrapy_replica.words.phrases import DOUBTS, evidence_of, place_of, site_names
 from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import counted, lasting, percent, score, scores
@@ -55,7 +55,7 @@ def figures(job: SqliteReader, status: Status, *, is_running: bool) -> dict[str,
         ("errors", f"{total.errors:,}", _share_of(total.errors, total.fetches)),
     ]
     return {
-        "headline": headline(status.facts),
+        "headline": headline(status),
         "figures": [dict(zip(("name", "value", "note"), tile, strict=True)) for tile in tiles if tile is not None],
         "hosts": [_host(host, paused) for host in status.hosts[:MAX_HOSTS]],
         "n_hosts": status.n_hosts,
@@ -67,7 +67,7 @@ def _share_of(part: int, whole: int) -> str:
 
 
 def _tests(status: Status) -> str:
-    return tests_in_words(status.facts) if status.facts.tests else "not tested yet"
+    return tests_in_words(status.all_tested) if status.all_tested.samples else "not tested yet"
 
 
 def _paused(job: SqliteReader) -> set[str]:

@@ -16,7 +16,6 @@ from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.crawldb.revisits import Pass
 from scrapy_replica.decision import SAVING, Action, Reason
 from scrapy_replica.numeric import weighted_share
-from scrapy_replica.words.headline import Facts
 
 
 class Traffic(NamedTuple):
@@ -125,6 +124,16 @@ class ClaimFigures(NamedTuple):
     n_new_rules: int
 
     @property
+    def mirrors(self) -> int:
+        """Hosts that are blocked as copies, for what was found."""
+        return self.holding - self.blocked_by_hand
+
+    @property
+    def learnt_rules(self) -> int:
+        """Rules in force that no person gave."""
+        return self.in_force - self.rules_by_hand
+
+    @property
     def in_force(self) -> int:
         """Rules in force."""
         return self.rules.get(Standing.IN_FORCE.value, 0)
@@ -199,28 +208,6 @@ class Status(NamedTuple):
             return None
         about, most = (sum(rate[end] * self.saved[reason] for reason, rate in rates.items()) for end in (0, 2))
         return Lost(sum(count for reason, count in self.saved.items() if reason not in rates), about, most)
-
-    @property
-    def facts(self) -> Facts:
-        """What is told of the crawl in a sentence."""
-        tested, total, claims = self.all_tested, self.total, self.claims
-        return Facts(
-            fetches=total.fetches,
-            pages=total.pages,
-            new=total.novel,
-            repeats=total.duplicates,
-            on_topic=total.relevant if self.has_topic else None,
-            errors=total.errors,
-            saved=self.n_saved,
-            mirrors=claims.holding - claims.blocked_by_hand,
-            rules=claims.in_force - claims.rules_by_hand,
-            blocked_by_hand=claims.blocked_by_hand,
-            rules_by_hand=claims.rules_by_hand,
-            tests=tested.samples,
-            wrong=tested.false_drops,
-            wrongly=tested.rate[1] if tested.rate is not None else 0.0,
-            coverage=self.coverage,
-        )
 
     @property
     def all_tested(self) -> Tested:

@@ -13,8 +13,8 @@ from scrapy_replica.address import redacted
 from scrapy_replica.report import charts
 from scrapy_replica.report.charts import Chart
 from scrapy_replica.report.figures import Figures, Group, Site
+from scrapy_replica.report.headline import headline
 from scrapy_replica.words import phrases
-from scrapy_replica.words.headline import headline
 from scrapy_replica.words.rules import rule
 from scrapy_replica.words.terminal import amount, counted, day, lasting, percent, score
 from scrapy_replica.words.terminal import share as of_all
