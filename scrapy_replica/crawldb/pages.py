@@ -285,11 +285,11 @@ class PageTable:
         """Return pages with that signature, first fetched first."""
         return self._select("signature", signature, limit)
 
-    def by_simhash(self, simhash: int, limit: int = 8) -> list[PageRow]:
+    def by_simhash(self, simhash: int) -> list[PageRow]:
         """Return pages with exactly that simhash, first fetched first."""
-        return self._select("simhash", signed(simhash), limit)
+        return self._select("simhash", signed(simhash))
 
-    def _select(self, column: str, value: bytes | int | None, limit: int) -> list[PageRow]:
+    def _select(self, column: str, value: bytes | int | None, limit: int = 8) -> list[PageRow]:
         rows = self._read(
             "SELECT urls.id, urls.url, hosts.name, pages.title, pages.signature, pages.beside FROM pages"
             " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"

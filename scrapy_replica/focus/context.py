@@ -129,10 +129,6 @@ class ContextGraph:
         urls = self.graph.urls
         urls.write("unproductive", np.array([urls.row(urls.find(url))]), True)
 
-    def observed(self, page: int, observation: int) -> None:
-        """Give a page another observation."""
-        self.graph.pages["observation"][self.graph.pages.row(page)] = observation
-
     def learn(self) -> None:
         """Learn classifier and HMM anew from the pages known, and observe all of them again."""
         pages, used = self.graph.pages, self.graph.pages.used

@@ -113,9 +113,9 @@ class KnownGraph:
         sources = sources[kept]
         return sources, targets[kept], np.bincount(sources, minlength=self.urls.used)
 
-    def waiting(self, start: int = 1, stop: int | None = None) -> IntArray:
-        """Return the rows *start* to *stop* of URLs that were not visited, shape (n,)."""
-        pages = self.urls["page"][start : min(self.urls.used, stop or self.urls.used)]
+    def waiting(self, start: int = 1) -> IntArray:
+        """Return the rows from *start* on of URLs that were not visited, shape (n,)."""
+        pages = self.urls["page"][start : self.urls.used]
         return np.flatnonzero(pages == 0) + start
 
     def state(self) -> dict[str, Any]:

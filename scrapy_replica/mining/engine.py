@@ -82,12 +82,12 @@ class Engine(ABC):
 class DuckDB(Engine):
     """DuckDB in this process: as many threads as processors, memory bounded, the rest on the disk."""
 
-    def __init__(self, folder: Path, memory: int | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         ibis = _ibis()
         spill = folder / "spill"
         self.connection = ibis.duckdb.connect(
-            memory_limit=f"{(memory or _memory()) >> 20}MiB",
+            memory_limit=f"{_memory() >> 20}MiB",
             temp_directory=str(spill),
             threads=os.cpu_count() or 1,
             preserve_insertion_order=False,  # kept tables have no order, and what has one says so

@@ -187,7 +187,7 @@ def content_elements(tree: TextTree, shares: FloatArray) -> BoolArray:
     return is_content
 
 
-def hidden_web_text(root: etree._Element, query: Collection[str], model: DecisionTree | None = None) -> str:
+def hidden_web_text(root: etree._Element, query: Collection[str]) -> str:
     """Return the content of a page that a form returned: a line per block, empty if every element is noise.
 
     Empty as well for a page of more than :data:`MAX_ELEMENTS`. *query* holds case-folded terms.
@@ -196,6 +196,6 @@ def hidden_web_text(root: etree._Element, query: Collection[str], model: Decisio
     if len(tree.tags) > MAX_ELEMENTS or not tree.text([0]):
         return ""
     rows = node_features(tree, own_matches(visible_elements(root), query))
-    is_content = content_elements(tree, (model or shipped()).content_share(rows))
+    is_content = content_elements(tree, shipped().content_share(rows))
     is_content[0] = False  # the body holds everything: keeping it would keep all noise
     return tree.text(np.flatnonzero(is_content).tolist())

@@ -63,7 +63,6 @@ class Detector:
     Args:
         judge: Scores pairs.
         store: Where evidence is read from; without one all of it stays in memory.
-        max_probes_of_pair: Pages asked for to decide one pair.
         max_probes_of_host: Pages asked for on one host that no link led to, whatever the pairs.
         need_items: Whether two hosts are made one only where their items agree.
     """
@@ -73,7 +72,6 @@ class Detector:
         judge: Judge,
         store: EvidenceStore | None = None,
         *,
-        max_probes_of_pair: int = 12,
         max_probes_of_host: int = 12,
         need_items: Callable[[str, str], bool] = lambda first, second: False,  # noqa: ARG005
     ) -> None:
@@ -83,7 +81,7 @@ class Detector:
         self.copies = Copies(self.candidates)
         self.verdicts = self.copies.verdicts
         """Copy -> the verdict on it."""
-        self._prober = Prober(self.candidates, max_probes_of_pair, max_probes_of_host)
+        self._prober = Prober(self.candidates, max_probes_of_host)
         self._need_items = need_items
         self._kept_apart: set[frozenset[str]] = set()
         self._never_judged: set[str] = set()

@@ -14,6 +14,8 @@ from scrapy_replica.sites.candidates import Candidates, Pair
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, sample_hash
 from scrapy_replica.sites.features import Comparison
 
+_MOST_OF_PAIR = 12
+"""Pages asked for to decide one pair."""
 _AT_ONCE = 2
 """Pages asked of one host at a time."""
 
@@ -38,17 +40,15 @@ class Prober:
 
     Args:
         candidates: What is known of the hosts.
-        most_of_pair: Pages asked for to decide one pair.
         most_of_host: Pages asked for on one host that no link led to, whatever the pairs.
     """
 
-    def __init__(self, candidates: Candidates, most_of_pair: int, most_of_host: int) -> None:
-        self._candidates = candidates
-        self._most_of_pair, self._most_of_host = most_of_pair, most_of_host
+    def __init__(self, candidates: Candidates, most_of_host: int) -> None:
+        self._candidates, self._most_of_host = candidates, most_of_host
 
     def may_ask(self, pair: Pair) -> bool:
         """Tell whether more may be asked for to decide *pair*."""
-        return pair.n_probes < self._most_of_pair
+        return pair.n_probes < _MOST_OF_PAIR
 
     def ask(self, pair: Pair, comparison: Comparison, kept: HostEvidence) -> list[Probe]:
         """Ask the host that would be *kept* for pages already fetched on the other one, and then the other way round.
@@ -68,7 +68,7 @@ class Prober:
         met = self._candidates.record(target.name)
         pending = met.pending or set()
         may_guess = may_guess and met.n_probes < self._most_of_host
-        n = min(_AT_ONCE - len(pending), self._most_of_pair - pair.n_probes)
+        n = min(_AT_ONCE - len(pending), _MOST_OF_PAIR - pair.n_probes)
         probes = choose(source, target, prefixes, max(n, 0), pending, may_guess=may_guess)
         for probe in probes:
             pair.n_probes += 1

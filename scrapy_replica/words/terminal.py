@@ -91,15 +91,15 @@ def wrapped(text: str, indent: int = 0, hanging: int | None = None, width: int =
     return "\n".join([*lines, line.rstrip()])
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]], width: int = COLUMNS) -> str:
-    """Return a table of *width* columns at most, numbers to the right; the widest texts are shortened to fit.
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table of 80 columns at most, numbers to the right; the widest texts are shortened to fit.
 
     Cells are text or numbers; numbers are written with thousands separated, shares (floats) with two digits.
     """
     cells = [[_cell(cell) for cell in row] for row in rows]
     is_number = [all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(header))] if rows else []
     widths = [max(width_of(cell) for cell in column) for column in zip(header, *cells, strict=True)]
-    while sum(widths) + 2 * (len(widths) - 1) > width and max(widths) > 8:
+    while sum(widths) + 2 * (len(widths) - 1) > COLUMNS and max(widths) > 8:
         widths[widths.index(max(widths))] -= 1
     lines = []
     for row in [header, *cells]:

@@ -45,7 +45,7 @@ class HmmLiu(HmmStatic):
     def _cluster(self) -> None:
         self._clusters = Clusters.of([terms for _, terms in self._sample])
         for number, terms in self._sample:
-            self.context.observed(number, self._clusters(terms))
+            self.graph.pages["observation"][self.graph.pages.row(number)] = self._clusters(terms)
         self._sample.clear()
 
     def _observe(self, terms: Mapping[str, int]) -> int:

@@ -11,6 +11,8 @@ from scrapy_replica.urls.pattern import UrlPattern, argument_name, size_of
 from scrapy_replica.urls.rule import Step
 
 _TOKENS = re.compile(r"[/?&=;]|[^/?&=;]+")
+PAIRS_OF_CLUSTER, MOST = 30, 400
+"""Pairs of URLs of a cluster that are looked at, and transformations that are returned."""
 _MAX_NAMES = 3
 _DELIMITERS = frozenset("/?&=;")
 _MAX_RUN = 12
@@ -146,15 +148,15 @@ def _literal(token: str) -> str | None:
     return None if re.search(r"\{\d+\}", token) else token
 
 
-def candidates(evidence: HostEvidence, pairs_per_cluster: int = 30, limit: int = 400) -> list[Transformation]:
-    """Return the transformations seen in at least two clusters, those seen in most first, at most *limit*."""
+def candidates(evidence: HostEvidence) -> list[Transformation]:
+    """Return the transformations seen in at least two clusters, those seen in most first, at most ``MOST``."""
     seen_in: dict[Transformation, set[int]] = defaultdict(set)
     tokens = [tokens_of(local) for local in evidence.locals]
     frequency = Counter(token for sequence in tokens for token in set(sequence))
     common = max(3, len(tokens) // 20)
     for members in evidence.members():
         cluster = evidence.clusters[members[0]]
-        for one, other in pairs(members, pairs_per_cluster):
+        for one, other in pairs(members, PAIRS_OF_CLUSTER):
             left, right = evidence.forms[one], evidence.forms[other]
             changes: list[Transformation] = []
             if left.path == right.path:
@@ -173,4 +175,4 @@ def candidates(evidence: HostEvidence, pairs_per_cluster: int = 30, limit: int =
                 seen_in[change].add(cluster)
     found = [change for change, clusters in seen_in.items() if len(clusters) > 1]
     found.sort(key=lambda change: (-len(seen_in[change]), str(change)))
-    return sorted(found[:limit], key=lambda change: (change[0].kind, change[0].value is None))
+    return sorted(found[:MOST], key=lambda change: (change[0].kind, change[0].value is None))
