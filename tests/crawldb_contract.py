@@ -14,10 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from scrapy_replica.address import name_of
 from scrapy_replica.claim import Claim, Kind, Work
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, State
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample, Stratum
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Outcome, Reason
 
 FIRST, SECOND = Claim(Kind.RULE, "1"), Claim(Kind.RULE, "2")

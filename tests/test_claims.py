@@ -24,11 +24,11 @@ from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.crawl import Crawl
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import URGENT, NewUrl, Permission, State
 from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import FETCH, Action, Decision, Outcome, Reason
 from scrapy_replica.records import Link, Page, Verdict
 from scrapy_replica.sites.aliases import Aliases

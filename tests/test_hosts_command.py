@@ -15,11 +15,11 @@ from command_line import replica
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.commands.job import ordering, reading
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import URGENT, NewUrl, State
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.aliases import Aliases

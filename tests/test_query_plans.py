@@ -9,13 +9,13 @@ import pytest
 from crawldb_contract import url
 
 from scrapy_replica.claim import Claim, Standing, Work
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import URGENT
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.decision import Action, Decision, Outcome, Reason

@@ -18,12 +18,12 @@ from web import crawl, page
 from scrapy_replica import Addon, TopicSpider
 from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.commands.job import reading
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import URGENT
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.results import HostSize, Savings
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.report.figures import COPIES, HOSTS, figures

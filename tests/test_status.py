@@ -18,13 +18,13 @@ from scrapy_replica.claim import Claim, Standing, Work
 from scrapy_replica.commands import status as command
 from scrapy_replica.commands.job import is_running, ordering, reading
 from scrapy_replica.control import view
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.words.terminal import lasting

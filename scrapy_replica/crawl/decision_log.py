@@ -12,8 +12,8 @@ from scrapy_replica.address import redacted
 from scrapy_replica.claim import Restoration
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.pages.reading import Reading
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import TESTED, Action, Decision, Reason
 
 

@@ -29,7 +29,7 @@ from scrapy_replica.sites.counterpart import counterpart
 from scrapy_replica.urls.validation import PROVED
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable
+    from scrapy_replica.crawldb.claims import ClaimTable
 
 
 class Policy:

@@ -24,13 +24,13 @@ from hypothesis import strategies as st
 from redis_server import RedisServer, age, die, server_of
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import Found, Permission, State, StoreError
 from scrapy_replica.crawldb.redis import database
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.redis.reader import Follower
 from scrapy_replica.crawldb.redis.records import LAYOUT, Place, Records, Row
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]

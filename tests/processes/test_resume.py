@@ -21,10 +21,10 @@ from web import HTML, REPLICA, crawl, job_states, page
 from scrapy_replica.claim import Claim, Kind, Work
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.components.payloads import LIVE, RequestPayloads
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.schema import LEASED
-from scrapy_replica.crawldb.suppressed import Suppressed
 
 KILLS = 8
 TARGET = Path(__file__).parents[1] / "kill_target.py"

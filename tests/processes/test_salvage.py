@@ -16,12 +16,12 @@ from web import REPLICA, crawl, job_states, page
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.components.spider import TopicSpider
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import NewUrl, State, StoreError
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.damaged import DamagedFile
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 from scrapy_replica.crawldb.sqlite.salvage import salvage
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.crawldb.texts import Mark
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.records import Verdict

@@ -14,10 +14,10 @@ from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
+from scrapy_replica.crawldb.claims import Suppressed, spread
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.crawldb.samples import Stratum
-from scrapy_replica.crawldb.suppressed import Suppressed, spread
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
 

@@ -13,9 +13,9 @@ import mmh3
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.samples import Sample, Stratum
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
 from scrapy_replica.words import phrases, terminal
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.states import FOUND, UrlStates
+from scrapy_replica.crawldb.claims import ClaimTable
 from scrapy_replica.crawldb.contract import Known
 from scrapy_replica.decision import Outcome
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.sqlite.suppressed import ClaimTable
 
 OTHER = {"http": "https", "https": "http"}
 PROVED = 3

@@ -9,8 +9,8 @@ from scrapy_replica.claim import Claim
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.urls.guard import TrapGuard
+from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB, State, UrlRow
-from scrapy_replica.crawldb.suppressed import Suppressed
 from scrapy_replica.decision import Reason
 from scrapy_replica.urls.shapes import TrapKind, shape, siblings
 from scrapy_replica.urls.steps import Walk, walk_of

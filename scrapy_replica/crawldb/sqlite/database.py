@@ -11,6 +11,7 @@ from pathlib import Path
 from scrapy_replica.crawldb.blocks import BlockTable
 from scrapy_replica.crawldb.captures import CaptureTable
 from scrapy_replica.crawldb.checks import CheckTable
+from scrapy_replica.crawldb.claims import AddedTable, ClaimTable, SuppressedTable
 from scrapy_replica.crawldb.contract import SPIDER, StoreError
 from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.crawldb.items import ItemTable
@@ -26,7 +27,6 @@ from scrapy_replica.crawldb.seeds import SeedTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.lock import JobLock
 from scrapy_replica.crawldb.sqlite.reader import SqliteReader
-from scrapy_replica.crawldb.sqlite.suppressed import AddedTable, ClaimTable, SuppressedTable
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.status import Status
 from scrapy_replica.crawldb.texts import TextTable

@@ -1,8 +1,9 @@
-"""The tables of what claims suppressed, of how claims stand, and of what is on its way back."""
+"""What claims suppressed and what stands for it, how claims stand, and what is on its way back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.held import Held
@@ -10,12 +11,36 @@ from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
-from scrapy_replica.crawldb.suppressed import Restored, Suppressed, spread
 
 MAX_LOOKED_AT = 1_000
 """URLs that one claim suppressed last among which some are chosen."""
 LAST = "\U0010ffff"
 """After whatever a name goes on with."""
+
+
+class Suppressed(NamedTuple):
+    """A URL that a claim suppressed."""
+
+    id: int
+    claim: Claim
+    representative: int | None
+    """Key of the URL that is fetched in its place."""
+
+
+def spread(rows: list[Suppressed], most: int) -> list[Suppressed]:
+    """Return *most* of *rows*, spread over all of them, or all where there are no more."""
+    n = min(most, len(rows))
+    return [rows[one * len(rows) // n] for one in range(n)]
+
+
+class Restored(NamedTuple):
+    """A suppressed URL that comes back."""
+
+    id: int
+    url: str | None
+    """``None`` where it went on meanwhile."""
+    representative: int | None
+    """Key of the URL that was fetched in its place."""
 
 
 class SuppressedTable:
