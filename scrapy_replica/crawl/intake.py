@@ -287,7 +287,7 @@ class Intake:
             return True
         is_noted = self._store.ledger.knows(taken.id, decision.reason)
         decision = self._samples.draw(decision, taken.url)
-        if decision.action is not Action.FETCH or not is_noted:
+        if decision.action is not Action.FETCH or decision.is_sampled or not is_noted:
             self._log.record(taken.id, taken.url, decision)
         if decision.action is Action.DEMOTE:
             self._store.urls.demote(taken.id)
