@@ -118,7 +118,7 @@ class Crawl(Fetches):
         *update* is what the store's ``listen`` gave. What follows from it is committed.
         """
         before = self.n_pages
-        self.intake.add_remote(update.added)
+        self.store.added.ids.update(update.added)
         self.n_pages += self.remote.apply(update)
         if self.n_pages // READ_AGAIN > before // READ_AGAIN:
             self.active_learning.read_again()

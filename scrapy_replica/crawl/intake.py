@@ -102,7 +102,6 @@ class Intake:
         self._scope, self._restorer, self._log = scope, restorer, log
         self.key, self._counts, self._on_new, self._on_led = key, counts, on_new, on_led
         self._on_withdrawn = on_withdrawn
-        self._added = store.added.ids()
         self._replacing: set[int] = set()
         """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
         self._has_withdrawn = False
@@ -204,21 +203,15 @@ class Intake:
             url = other
         return url
 
-    def add_remote(self, url_ids: Set[int]) -> None:
-        """Take note of URLs that other processes fetch although nobody asked for them."""
-        self._added |= url_ids
-
     def _count_added(self, url_id: int, what: Found, *, is_added: bool, is_for_claim: bool = False) -> None:
         """Take note of what is fetched although nobody asked for it: it makes what is saved less."""
         if not is_for_claim:
             self._replacing.discard(url_id)
         if is_added and what is Found.NEW:
-            self._added.add(url_id)
             self._store.added.enter(url_id)
             if is_for_claim:
                 self._replacing.add(url_id)
-        elif not is_added and url_id in self._added:
-            self._added.discard(url_id)
+        elif not is_added:
             self._store.added.remove(url_id)
 
     def _entered(self, row: Row, url_id: int, what: Found) -> None:
@@ -230,6 +223,8 @@ class Intake:
             return
         self._counts[_COUNTED[what]] += 1
         if what is Found.NEW:
+            if row.decision.reason is None and row.new.permission <= Permission.STAY:
+                self._policy.waits(row.new.url, row.new.host, self._payloads.callback(row.new.payload))
             if row.new.parent is not None:
                 self._on_led(row.new.parent)
             is_found = not row.is_moved and row.new.parent is not None
@@ -256,7 +251,6 @@ class Intake:
         self._store.urls.forget(row.id)
         self._payloads.forget(row.payload)
         self._replacing.discard(row.id)
-        self._added.discard(row.id)
         self._store.added.remove(row.id)
         self._has_withdrawn = True
         self._counts["frontier/withdrawn"] += 1
@@ -275,6 +269,8 @@ class Intake:
             return True  # which fails
         decision = self._decide(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and (taken.is_demoted or taken.priority > 0)):
+            if taken.permission <= Permission.STAY:
+                self._policy.waits(taken.url, taken.host, self._payloads.callback(taken.payload))
             return True
         # A budget is one of new pages, and this one was fetched before.
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):

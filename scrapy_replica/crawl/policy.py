@@ -245,6 +245,10 @@ class Policy:
         decision = self._decision(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
         if decision.reason is None or self._states.has_error(hit.target):
             return FETCH
+        # Who comes back finds such a page by a name without the session. Otherwise it saves nothing that the page does
+        # not save that is fetched as it stands, each sample costs one, and each may begin a session.
+        if hit.is_made_up and not self._config.revisit and not self._states.is_known(hit.target):
+            return FETCH
         if hit.is_named:
             name = Claim(Kind.NAME, host)
             if self._claims.is_refuted(name):
@@ -255,7 +259,11 @@ class Policy:
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
-        return replace(decision, action=action, url=hit.url)
+        return replace(decision, action=action, url=hit.target)
+
+    def waits(self, url: str, host: str, callback: str) -> None:
+        """Take note that *url* on *host* is to be fetched as it stands, for *callback*."""
+        self._rules.waits(url, host, callback)
 
     def rewritten(self, url: str, host: str, callback: str) -> str:
         """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""

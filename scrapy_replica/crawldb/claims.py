@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
@@ -175,22 +176,29 @@ class SuppressedTable:
 
 
 class AddedTable:
-    """One row for each URL that the add-on asked for by itself: what was saved is so many fetches less."""
+    """One row for each URL that the add-on asked for by itself: what was saved is so many fetches less.
+
+    Their ids are held in memory, because every URL that is entered asks: there are fewer than pages.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._read, self._write = connection.read, connection.write
 
+    @cached_property
+    def ids(self) -> set[int]:
+        """The ids of all; what other processes wrote is added by who hears of it."""
+        return {url_id for (url_id,) in self._read("SELECT url FROM added")}
+
     def enter(self, url_id: int) -> None:
         """Write down that nothing asked for the URL of that id."""
+        self.ids.add(url_id)
         self._write("INSERT OR IGNORE INTO added VALUES (?)", (url_id,))
 
     def remove(self, url_id: int) -> None:
-        """Write down that something asked for the URL of that id after all."""
-        self._write("DELETE FROM added WHERE url = ?", (url_id,))
-
-    def ids(self) -> set[int]:
-        """Return the ids of all."""
-        return {url_id for (url_id,) in self._read("SELECT url FROM added")}
+        """Write down that something asked for the URL of that id after all, if nothing had."""
+        if url_id in self.ids:
+            self.ids.remove(url_id)
+            self._write("DELETE FROM added WHERE url = ?", (url_id,))
 
 
 class ClaimTable:

@@ -62,6 +62,12 @@ class CrawlRules:
         rules: HostRules = self.hosts.of(parse(form).host)
         return rules.hit(form, callback_number(callback))
 
+    def waits(self, url: str, host: str, callback: str) -> None:
+        """Take note that *url* on *host* is to be fetched as it stands, for *callback*."""
+        if host in self._names or self.wide:
+            form = form_of(url)
+            self.hosts.of(parse(form).host).waits(form, callback_number(callback))
+
     def is_of_callback(self, url: str, callback: str) -> bool:
         """Tell whether the page at *url* is known, and *callback* got it."""
         form = form_of(url)
@@ -91,6 +97,8 @@ class CrawlRules:
             url_ids[form] = page.url_id
             aliases, leads = json.loads(page.aliases or "[]"), unpack_leads(page.leads or b"")
             found.pages.add(form, page.content, page.cluster, aliases, leads)
+            if page.url_id in self._db.added.ids:
+                found.pages.unlinked.add(form)
             if found.pages.is_due():
                 found.pages.taught()  # it was learnt from then: the next lesson comes when it would have come
         for row in self._db.rules.of_host(name):
@@ -172,6 +180,8 @@ class CrawlRules:
         if page.status != HTTPStatus.OK or page.leads is None or form in host.pages.clusters:
             return
         host.pages.add(form, page.content, page.cluster, json.loads(page.aliases or "[]"), unpack_leads(page.leads))
+        if page.url_id in self._db.added.ids:
+            host.pages.unlinked.add(form)
         for watched in host.watched():
             watched.see(form, page.cluster, page.url_id, host.pages.clusters, host.pages)
         if page.cluster is not None:

@@ -184,6 +184,8 @@ class Dust:
 
         :param came_by: forms that led there -> ids of their URLs.
         """
+        if url_id in self._db.added.ids:
+            host.pages.unlinked.add(form)
         for one, one_id in {form: url_id, **came_by}.items():
             self._hold_against(host, one, cluster, one_id, findings)
         self._hold_jointly(host, form, url_id, findings)

@@ -120,6 +120,8 @@ class HostPages:
         self.clusters: dict[str, int | None] = {}
         self.texts: dict[str, bytes] = {}
         """Forms that lead to a document or to little text in this run -> the hash of its bytes, or of the text."""
+        self.unlinked: set[str] = set()
+        """Forms that no page led to when they were fetched: the add-on made them up."""
         self.pages = 0
         self._pages_at_last = 0
         self._cluster_of: dict[int, int] = {}

@@ -16,6 +16,8 @@ from scrapy_replica.urls.validation import Pair
 
 MAX_DEAD = 5_000
 """Forms of a host remembered that there is no page at."""
+MAX_WAITING = 5_000
+"""Canonical forms of a host of which the spelling is remembered that is fetched for all; the first is forgotten."""
 
 _NO_RULES = RuleBook()
 
@@ -35,6 +37,10 @@ class Hit(NamedTuple):
     """That one says that the canonical form is its own name; nobody fetched that."""
     is_gate: bool = False
     """Some of the rules say that all of a shape lead there: what is behind any of them is not seen."""
+    is_made_up: bool = False
+    """It may be that no page leads to the canonical form, nor to any of its like: what stands in the place is another
+    spelling that is fetched as it stands, if one is known.
+    """
 
 
 class Joint(NamedTuple):
@@ -65,6 +71,8 @@ class HostRules:
         """Ids of rules that were wrong together -> forms that were asked for to tell which of them is wrong."""
         self._led: dict[str, dict[str, int]] = {}
         """Form that was not fetched -> forms that lead there, and the ids of their URLs."""
+        self._waiting: dict[tuple[str, int], str] = {}
+        """Canonical form and callback -> the spelling that is fetched as it stands; it waits or was fetched."""
         self.spent = 0
         """URLs fetched to prove rules."""
         self.next_plan = 0
@@ -82,7 +90,7 @@ class HostRules:
         """Roughly the bytes that it takes in memory."""
         n_spellings = len(self._spellings) if self._spellings is not None else 0
         rules = sum(watched.weight for watched in self.own.values())
-        n_forms = len(self.dead) + len(self.gates) + len(self._led)
+        n_forms = len(self.dead) + len(self.gates) + len(self._led) + len(self._waiting)
         return self.pages.weight + rules + 300 * n_spellings + 150 * n_forms
 
     def take(self, row: RuleRow, url_ids: dict[str, int]) -> WatchedRule:
@@ -133,16 +141,36 @@ class HostRules:
         target = standing if standing is not None else self.pages.namer(canonical)
         if len(rules) > 1 and self._is_disputed(rules):
             return None
-        if target is None:
-            is_there = canonical not in self.dead and all(rule.has_images for rule in rules)
-            return self._saying(rules, canonical, None) if is_there else None
+        is_made_up = target is None and not all(rule.are_images_linked for rule in rules)
+        if is_made_up:
+            target = self._standing_in(canonical, callback)
+            if target == form:
+                return None
+        if target is None or (is_made_up and target not in self.pages.clusters):
+            is_there = target is not None or (canonical not in self.dead and all(rule.has_images for rule in rules))
+            hit = self._saying(rules, canonical, target)._replace(is_fetched=False, is_made_up=is_made_up)
+            return hit if is_there else None
         cluster = self.pages.clusters.get(target)
         if cluster is None or self.pages.is_boilerplate(cluster):
             # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
             is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
         else:
             is_saved = callback_of(cluster) == callback
-        return self._saying(rules, canonical, target)._replace(is_named=standing is None) if is_saved else None
+        is_named = standing is None and not is_made_up
+        return self._saying(rules, canonical, target)._replace(is_named=is_named) if is_saved else None
+
+    def _standing_in(self, canonical: str, callback: int) -> str | None:
+        """Return what is fetched for all of that *canonical* form, which itself is not; ``None`` if nothing is known."""
+        form = self._waiting.get((canonical, callback))
+        return form if form is not None and self.canonical(form)[0] == canonical else None
+
+    def waits(self, form: str, callback: int) -> None:
+        """Take note that *form* is to be fetched as it stands, for *callback*: its other spellings need not be."""
+        canonical, rules = self.canonical(form)
+        if rules:
+            if len(self._waiting) >= MAX_WAITING:
+                del self._waiting[next(iter(self._waiting))]
+            self._waiting[canonical, callback] = form
 
     @staticmethod
     def _saying(rules: Sequence[WatchedRule], canonical: str, target: str | None) -> Hit:

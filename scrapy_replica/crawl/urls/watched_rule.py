@@ -100,6 +100,8 @@ class WatchedRule:
         self.id, self.is_manual, self.state = row.id, row.is_manual, Standing(row.state)
         self.rule = Rule.from_dict(row.rule)
         self.right, self.wrong, self.images = row.right, row.wrong, row.images
+        self.linked = 0
+        """Images among them that pages led to, as far as they were seen in this run."""
         self.wrong_pairs: list[Pair] = []
         """The first of this run."""
         self.proofs = list(row.proofs)
@@ -134,6 +136,11 @@ class WatchedRule:
     def has_images(self) -> bool:
         """Whether the images of this rule exist."""
         return self.is_manual or self.images >= IMAGES_NEEDED
+
+    @property
+    def are_images_linked(self) -> bool:
+        """Whether pages lead to its images, which are not made up by it alone."""
+        return self.is_manual or self.linked >= IMAGES_NEEDED
 
     @property
     def level(self) -> Level:
@@ -244,8 +251,13 @@ class WatchedRule:
         pair = self._pair(form, cluster, url_id, known)
         if pair is None or not host.are_told(pair.cluster, pair.other):
             return
+        self.linked += self._is_linked(pair, host)
         if pair.is_same or not host.look_alike(pair.cluster, pair.other):
             self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
+
+    @staticmethod
+    def _is_linked(pair: _Found, host: HostPages) -> bool:
+        return pair.is_same and pair.is_image_known and pair.image not in host.unlinked
 
     def _pair(self, form: str, cluster: int | None, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
         """Return what the page at *form* makes a pair with, according to the rule; take note of the page."""
@@ -303,6 +315,7 @@ class WatchedRule:
             self._further.add(form)  # lists of links that change with each fetch tell nothing, unless they bring news
             return Settled(found.changed.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
         self.images += found.is_image_known and is_same
+        self.linked += self._is_linked(found, host)
         self.record(found.changed.form, found.image, found.callback, is_same=is_same)
         return Settled(found.changed.url_id, Outcome.SAME if is_same else Outcome.OTHER, (self.id,))
 
