@@ -49,6 +49,9 @@ UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
 """URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
 
+ASKED = "NOT EXISTS (SELECT 1 FROM added WHERE added.url = urls.parent)"
+"""What was found on a page that nothing asked for would not have been found without the add-on."""
+
 
 class StatusReader:
     """Reads what :class:`~scrapy_replica.crawldb.status.Status` holds."""
@@ -181,7 +184,8 @@ class StatusReader:
         made = self._read("SELECT reason, action, COUNT(*) FROM decisions GROUP BY reason, action")
         counts = ", ".join(f"SUM(reason = '{reason.value}')" for reason in Reason)  # GROUP BY would sort
         dropped = self._read(
-            f"SELECT {counts} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url WHERE state = {DROPPED}"
+            f"SELECT {counts} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url"
+            f" WHERE state = {DROPPED} AND {ASKED}"
         ).fetchone()
         return (
             {(Reason(reason), Action(action)): count for reason, action, count in made},
