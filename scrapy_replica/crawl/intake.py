@@ -283,7 +283,9 @@ class Intake:
             return True
         is_noted = self._store.ledger.knows(taken.id, decision.reason)
         decision = self._samples.draw(decision, taken.url)
-        if decision.action is not Action.FETCH or decision.is_sampled or not is_noted:
+        # What waited until a claim was certain is a test of it, though it is noted; what a pass asks for again is none:
+        # where a host did not answer, its verdict would end.
+        if decision.action is not Action.FETCH or (decision.is_sampled and taken.is_demoted) or not is_noted:
             self._log.record(taken.id, taken.url, decision)
         if decision.action is Action.DEMOTE:
             self._store.urls.demote(taken.id)

@@ -160,7 +160,7 @@ class HostRules:
         return self._saying(rules, canonical, target)._replace(is_named=is_named) if is_saved else None
 
     def _standing_in(self, canonical: str, callback: int) -> str | None:
-        """Return what is fetched for all of that *canonical* form, which itself is not; ``None`` if nothing is known."""
+        """Return the spelling that is fetched for all of that *canonical* form; ``None`` if none is known."""
         form = self._waiting.get((canonical, callback))
         return form if form is not None and self.canonical(form)[0] == canonical else None
 
