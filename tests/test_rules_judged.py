@@ -19,7 +19,7 @@ from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import Action, Outcome
-from scrapy_replica.records import Page
+from scrapy_replica.records import Link, Page
 from scrapy_replica.sites.aliases import Aliases
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.interchange import clean_param
@@ -149,6 +149,18 @@ class TestSamples:
             site.fetch(path, said.format(path=path), words=words, is_html=is_html)
         (sample,) = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
         assert sample.outcome is outcome
+
+    @pytest.mark.parametrize("is_read_again", [False, True])
+    def test_what_a_page_alone_leads_to_is_held_against_a_rule_in_the_next_run_as_well(self, is_read_again):
+        """Each run began with such pages as pages of their own: the rule was wrong nowhere, and 14 of 102 were lost."""
+        site = sid_and_utm()
+        site.fetch("x/1", "")
+        site.fetch("x/1?sid=1", "", links=(Link(f"http://{HOST}/more"),))
+        if is_read_again:
+            site.open()
+        assert site.held(site.ids[0]).wrong == 0
+        site.crawl.dust.led_to_news(f"http://{HOST}/x/1?sid=1", samples_of=())
+        assert site.held(site.ids[0]).wrong == 1
 
     def test_one_beside_a_page_that_names_its_form_tests_the_rule_unless_it_tests_the_name(self):
         """Nobody was blamed where no sample was one of the name: of late pages some were lost."""

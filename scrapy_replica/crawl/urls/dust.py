@@ -106,9 +106,10 @@ class Dust:
             known = None if leads_on else host.pages.told_apart_by(content, leads)
             findings.is_part = not leads_on and self._lacks(host, form, leads, twin)
             if known is None and host.pages.has(cluster) and (leads_on or findings.is_part):
-                known = own_content(form, content)
                 # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
-                if twin is not None and not asks_more and not self._db.is_shared:
+                is_open = twin is not None and not asks_more and not self._db.is_shared
+                known = own_content(form, content, is_open=is_open)
+                if is_open:
                     host.pages.leads_further(known, cluster)
             cluster = known or cluster
         came_by = dict.fromkeys(self._on_host(page.redirected_from, name, form), url_id) | host.led_to(form)

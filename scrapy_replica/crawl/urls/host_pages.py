@@ -99,9 +99,13 @@ def callback_of(content: int) -> int:
     return content >> 8 & 0xFF
 
 
-def own_content(form: str, content: int) -> int:
-    """Return a content that no other page has, for a page at *form* that only looks like those of *content*."""
-    number = mmh3.hash64(form.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
+def own_content(form: str, content: int, *, is_open: bool) -> int:
+    """Return a content that no other page has, for a page at *form* that looks like those of *content*.
+
+    *is_open*: it may be the same; what it alone leads to will tell.
+    """
+    own = f"{form}#" if is_open else form
+    number = mmh3.hash64(own.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
     return number & ~_VERSION | content & _VERSION
 
 
@@ -235,6 +239,8 @@ class HostPages:
         self.clusters[form] = cluster
         if content is None or cluster is None:
             return
+        if cluster == own_content(form, content, is_open=True):
+            self._looks.setdefault(cluster, self._cluster_of.get(content, cluster))
         if self._cluster_of.setdefault(content, cluster) != cluster and leads:
             self._own.setdefault((content, min(leads)), (cluster, leads))
         self._witness(form, cluster)

@@ -254,6 +254,8 @@ class WatchedRule:
         self.linked += self._is_linked(pair, host)
         if pair.is_same or not host.look_alike(pair.cluster, pair.other):
             self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
+        else:
+            self._further.add(form)
 
     @staticmethod
     def _is_linked(pair: _Found, host: HostPages) -> bool:
