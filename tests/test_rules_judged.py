@@ -14,7 +14,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.rule_places import place_of
-from scrapy_replica.crawl.urls.watched_rule import WatchedRule
+from scrapy_replica.crawl.urls.watched_rule import IMAGES_NEEDED, WatchedRule
 from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -34,7 +34,7 @@ def key(url):
 
 
 class Site:
-    """A crawl of one host with rules in force that were right in three places of it; pages are what a test says."""
+    """A crawl of one host with rules in force that were right in three places of it, to whose forms pages lead."""
 
     def __init__(self, *rules, mode="drop"):
         self.db, self.counts = SqliteCrawlDB(None, "s"), Counter()
@@ -54,6 +54,8 @@ class Site:
         self.crawl = Crawl(config, self.db, key=key, now=lambda: 1e9, aliases=Aliases({}), payloads=payloads,
                            counts=self.counts, salt=3)  # fmt: skip
         self.crawl.probes.may_enter = True
+        for number in self.ids:
+            self.held(number).linked = IMAGES_NEEDED
 
     def held(self, number):
         own = self.crawl.rules.hosts.of(HOST).own
