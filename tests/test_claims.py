@@ -308,7 +308,7 @@ class TestSamples:
         db.added.enter(ours)
         crawl.apply_remote(RemoteUpdate(added={ours}))
         visit(crawl, front, "the first page of the canonical host " * 10, [f"http://{CANONICAL}/1.html"])
-        assert db.added.ids() == set()
+        assert db.added.ids == set()
 
 
 def state(db, url):
@@ -345,7 +345,7 @@ class TestWithdrawn:
         assert {state(db, url) for url in self.PUT} == {None}
         assert {state(db, url) for url in self.THEIRS} == {State.WAITING}
         assert crawl.counts["frontier/withdrawn"] == 60
-        assert db.added.ids() == set()
+        assert db.added.ids == set()
         assert db.urls.waiting == 61
         taken = [crawl.take().url for _ in range(61)]
         assert sorted(taken) == sorted([f"http://{CANONICAL}/", *self.THEIRS])

@@ -116,10 +116,10 @@ class TestOneJudgement:
         first.crawl.intake.enter([(new, FETCH)], are_added=True)
         first.store.commit()
         second.listen()
-        assert len(second.store.added.ids()) == 1
+        assert len(second.store.added.ids) == 1
         second.seed(url)
         first.listen()
-        assert first.store.added.ids() == second.store.added.ids() == set()
+        assert first.store.added.ids == second.store.added.ids() == set()
 
     def test_a_page_is_near_to_what_another_process_fetched(self, crawls):
         text = text_of("the same")
