@@ -18,6 +18,7 @@ from test_live_replicas import html, site, text_of
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.urls.watched_rule import IMAGES_NEEDED
 from scrapy_replica.crawldb.contract import NewUrl, Permission, State
 from scrapy_replica.crawldb.orders import ALLOW, EXCLUDE, MARK, PAUSE, RESUME, SEEDS
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Outcome, Reason
@@ -119,7 +120,8 @@ class TestOneJudgement:
         assert len(second.store.added.ids) == 1
         second.seed(url)
         first.listen()
-        assert first.store.added.ids == second.store.added.ids() == set()
+        assert second.store.added.ids == set()
+        assert not first.store.connection.read("SELECT url FROM added").fetchall()
 
     def test_a_page_is_near_to_what_another_process_fetched(self, crawls):
         text = text_of("the same")
@@ -380,6 +382,8 @@ class TestRules:
         leader, follower = two.all
         number = self.enter_rule(leader)
         follower.listen()
+        (held,) = follower.crawl.rules.hosts.of("a.example").own.values()
+        held.linked = IMAGES_NEEDED
         assert follow(follower, self.URL).action is Action.REWRITE
         follower.store.commit()
         leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
