@@ -88,10 +88,10 @@ def cpu_of(crawled: Crawled) -> float:
     return crawled.asked[-1].cpu - crawled.asked[0].cpu
 
 
-def problems_of(outcome: Outcome, known: int | None = None) -> list[str]:
-    """Return what did not hold, in words; *known* is the number of requests where it is known to be above the bound."""
+def problems_of(outcome: Outcome) -> list[str]:
+    """Return what did not hold, in words."""
     ours, plain = len(outcome.ours.asked), len(outcome.plain.asked)
-    most = known if known is not None else MOST * plain + SPARE
+    most = MOST * plain + SPARE
     told = [] if ours <= most else [f"{ours} requests, {plain} without the add-on, {most:.0f} at most"]
     saved = outcome.ours.stats.get("replica/saved", 0)
     if saved > max(0, plain - ours):
