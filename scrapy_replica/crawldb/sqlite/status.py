@@ -50,7 +50,7 @@ HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE acti
 """URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
 
 ASKED = "NOT EXISTS (SELECT 1 FROM added WHERE added.url = urls.parent)"
-"""What was found on a page that nothing asked for would not have been found without the add-on."""
+"""What was found on a page that nothing asked for may be of a session that began with it."""
 
 
 class StatusReader:
@@ -185,7 +185,7 @@ class StatusReader:
         counts = ", ".join(f"SUM(reason = '{reason.value}')" for reason in Reason)  # GROUP BY would sort
         dropped = self._read(
             f"SELECT {counts} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url"
-            f" WHERE state = {DROPPED} AND {ASKED}"
+            f" WHERE state = {DROPPED} AND (reason != '{Reason.DUST_RULE.value}' OR {ASKED})"
         ).fetchone()
         return (
             {(Reason(reason), Action(action)): count for reason, action, count in made},
