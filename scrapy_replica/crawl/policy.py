@@ -262,8 +262,9 @@ class Policy:
         return replace(decision, action=action, url=hit.target)
 
     def waits(self, url: str, host: str, callback: str) -> None:
-        """Take note that *url* on *host* is to be fetched as it stands, for *callback*; whoever comes back asks for names
-        without a session.
+        """Take note that *url* on *host* is to be fetched as it stands, for *callback*.
+
+        Whoever comes back asks for names without a session.
         """
         if not self._config.revisit:
             self._rules.waits(url, host, callback)

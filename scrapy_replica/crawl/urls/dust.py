@@ -156,6 +156,7 @@ class Dust:
             return findings
         name = parse(form).host
         host = self._rules.before(url_id, name)
+        host.redirects(form)
         if parse(location).host == name:
             place = place_of(form, location)
             self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)

@@ -10,6 +10,7 @@ from scrapy_replica.crawl.urls.gates import Gates
 from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
+from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import repeats, share_argument
 from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.validation import Pair
@@ -73,6 +74,8 @@ class HostRules:
         """Form that was not fetched -> forms that lead there, and the ids of their URLs."""
         self._waiting: dict[tuple[str, int], str] = {}
         """Canonical form and callback -> the spelling that is fetched as it stands; it waits or was fetched."""
+        self._redirecting: set[str] = set()
+        """Paths of forms that lead elsewhere, as those of a tracker do."""
         self.spent = 0
         """URLs fetched to prove rules."""
         self.next_plan = 0
@@ -90,7 +93,7 @@ class HostRules:
         """Roughly the bytes that it takes in memory."""
         n_spellings = len(self._spellings) if self._spellings is not None else 0
         rules = sum(watched.weight for watched in self.own.values())
-        n_forms = len(self.dead) + len(self.gates) + len(self._led) + len(self._waiting)
+        n_forms = len(self.dead) + len(self.gates) + len(self._led) + len(self._waiting) + len(self._redirecting)
         return self.pages.weight + rules + 300 * n_spellings + 150 * n_forms
 
     def take(self, row: RuleRow, url_ids: dict[str, int]) -> WatchedRule:
@@ -162,7 +165,13 @@ class HostRules:
     def _standing_in(self, canonical: str, callback: int) -> str | None:
         """Return the spelling that is fetched for all of that *canonical* form; ``None`` if none is known."""
         form = self._waiting.get((canonical, callback))
-        return form if form is not None and self.canonical(form)[0] == canonical else None
+        is_of_it = form is not None and self.canonical(form)[0] == canonical
+        return form if form is not None and is_of_it and parse(form).path not in self._redirecting else None
+
+    def redirects(self, form: str) -> None:
+        """Take note that *form* leads elsewhere: what it says is known when it was fetched, and not before."""
+        if len(self._redirecting) < MAX_DEAD:
+            self._redirecting.add(parse(form).path)
 
     def waits(self, form: str, callback: int) -> None:
         """Take note that *form* is to be fetched as it stands, for *callback*: its other spellings need not be."""
