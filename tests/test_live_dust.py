@@ -405,6 +405,22 @@ class TestRestart:
                 return urls, probes
         raise AssertionError("the crawl does not end")
 
+    @pytest.mark.parametrize(
+        "gone", [(404, HTML, "gone"), (500, HTML, "down"), redirect(TOP)], ids=["404", "500", "front"]
+    )
+    @pytest.mark.parametrize("mode", ["demote", "drop"])
+    async def test_spellings_that_stand_for_others_and_are_no_page_give_these_back(self, gone, mode):
+        def web(request):
+            number = number_of(request.url)
+            if number > N // 3 and number % 3 == 0 and "zref=c" not in request.url:
+                return gone
+            return article(number, [f"/a/{child}?zref={one}" for child in tree(number) for one in "abc"])
+
+        result = await run(web, {"REPLICA_MODE": mode, "CONCURRENT_REQUESTS": 8, "RETRY_ENABLED": False})
+        assert set(fetches(result)) == set(range(N))
+        assert {f"{TOP}a/{number}?zref=c" for number in range(N // 3 + 3, N, 3)} <= {*result.urls}
+        assert result.stats["replica/decision/dust-rule/rewrite"] > 0
+
     async def test_canonical_forms_that_are_no_page_give_their_urls_back(self, tmp_path):
         """Whether that was seen before the crawl stopped or after, by a link to the form or in the place of others."""
 

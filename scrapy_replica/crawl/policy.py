@@ -240,7 +240,7 @@ class Policy:
         return replace(decision, n_agreed=rejection.n_agreed) if decision.reason is not None else FETCH
 
     def _by_rule(self, hit: Hit, host: str) -> Decision:
-        evidence = {"rules": list(hit.rules), "representative": hit.url, "fetched": hit.is_fetched}
+        evidence = {"rules": list(hit.rules), "representative": hit.target, "fetched": hit.is_fetched}
         claims = of_rules(hit.rules)
         decision = self._decision(Action.DROP, Reason.DUST_RULE, claims[0], evidence, is_certain=hit.is_certain)
         if decision.reason is None or self._states.has_error(hit.target):

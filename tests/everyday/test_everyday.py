@@ -70,6 +70,12 @@ async def test_no_url_is_made_up_where_all_links_have_a_session():
     asked, linked = ({visit.url for visit in crawled.asked} for crawled in (outcome.ours, outcome.plain))
     assert len(outcome.ours.asked) < 0.9 * len(outcome.plain.asked)
     assert sum("sid=" not in url for url in asked - linked) <= 30  # which prove the rules
+    told = [
+        line["evidence"] for line in map(json.loads, outcome.ours.ledger.splitlines()) if line["reason"] == "dust-rule"
+    ]
+    assert told
+    made_up = [one["representative"] for one in told if "sid=" not in one["representative"]]  # a ledger masks sessions
+    assert {*made_up} <= asked
 
 
 @pytest.mark.asyncio

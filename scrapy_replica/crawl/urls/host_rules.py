@@ -27,20 +27,17 @@ class Hit(NamedTuple):
     """Why a URL need not be fetched as it stands."""
 
     rules: tuple[int, ...]
-    url: str
-    """Its canonical form."""
-    is_fetched: bool
-    """A URL of that canonical form was fetched; otherwise the canonical form is to be fetched in its place."""
-    is_certain: bool
     target: str
-    """What stands in its place: the URL that was fetched, else the canonical form."""
+    """What stands in its place: a URL of its canonical form that was fetched, else one that is to be fetched."""
+    is_fetched: bool
+    is_certain: bool
     is_named: bool = False
     """That one says that the canonical form is its own name; nobody fetched that."""
     is_gate: bool = False
     """Some of the rules say that all of a shape lead there: what is behind any of them is not seen."""
     is_made_up: bool = False
-    """It may be that no page leads to the canonical form, nor to any of its like: what stands in the place is another
-    spelling that is fetched as it stands, if one is known.
+    """It may be that no page leads to the canonical form, nor to any of its like. The target is another spelling that
+    is fetched as it stands, if one is known.
     """
 
 
@@ -144,23 +141,29 @@ class HostRules:
         target = standing if standing is not None else self.pages.namer(canonical)
         if len(rules) > 1 and self._is_disputed(rules):
             return None
-        is_made_up = target is None and not all(rule.are_images_linked for rule in rules)
-        if is_made_up:
-            target = self._standing_in(canonical, callback)
-            if target == form:
-                return None
-        if target is None or (is_made_up and target not in self.pages.clusters):
-            is_there = target is not None or (canonical not in self.dead and all(rule.has_images for rule in rules))
-            hit = self._saying(rules, canonical, target)._replace(is_fetched=False, is_made_up=is_made_up)
-            return hit if is_there else None
+        if target is None:
+            return self._of_unread(form, canonical, rules, callback)
         cluster = self.pages.clusters.get(target)
         if cluster is None or self.pages.is_boilerplate(cluster):
             # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
             is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
         else:
             is_saved = callback_of(cluster) == callback
-        is_named = standing is None and not is_made_up
-        return self._saying(rules, canonical, target)._replace(is_named=is_named) if is_saved else None
+        hit = self._saying(rules, target, is_fetched=True)
+        return hit._replace(is_named=standing is None) if is_saved else None
+
+    def _of_unread(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> Hit | None:
+        """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
+        is_made_up = not all(rule.are_images_linked for rule in rules)
+        waiting = self._standing_in(canonical, callback) if is_made_up else None
+        if waiting == form:
+            return None
+        if waiting in self.pages.clusters:
+            is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
+            return self._saying(rules, waiting, is_fetched=True) if is_saved else None
+        is_there = waiting is not None or (canonical not in self.dead and all(rule.has_images for rule in rules))
+        hit = self._saying(rules, waiting or canonical, is_fetched=False)
+        return hit._replace(is_made_up=is_made_up) if is_there else None
 
     def _standing_in(self, canonical: str, callback: int) -> str | None:
         """Return the spelling that is fetched for all of that *canonical* form; ``None`` if none is known."""
@@ -182,11 +185,9 @@ class HostRules:
             self._waiting[canonical, callback] = form
 
     @staticmethod
-    def _saying(rules: Sequence[WatchedRule], canonical: str, target: str | None) -> Hit:
+    def _saying(rules: Sequence[WatchedRule], target: str, *, is_fetched: bool) -> Hit:
         ids, is_certain = tuple(rule.id for rule in rules), all(rule.is_certain for rule in rules)
-        is_gate = any(rule.rule.is_gate for rule in rules)
-        target, is_fetched = canonical if target is None else target, target is not None
-        return Hit(ids, canonical, is_fetched, is_certain, target, is_gate=is_gate)
+        return Hit(ids, target, is_fetched, is_certain, is_gate=any(rule.rule.is_gate for rule in rules))
 
     def canonical(self, form: str) -> tuple[str, list[WatchedRule]]:
         """Return the canonical form of *form* and the rules in force that lead there."""

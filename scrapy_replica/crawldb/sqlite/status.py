@@ -49,8 +49,8 @@ UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
 """URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
 
-ASKED = "NOT EXISTS (SELECT 1 FROM added WHERE added.url = urls.parent)"
-"""What was found on a page that nothing asked for may be of a session that began with it."""
+OF_ADDED = f"SUM(reason = '{Reason.DUST_RULE.value}' AND EXISTS (SELECT 1 FROM added WHERE added.url = urls.parent))"
+"""Those of a rule that were found on a page that nothing asked for: they may be of a session that began with it."""
 
 
 class StatusReader:
@@ -86,7 +86,7 @@ class StatusReader:
         dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
         total = reduce(Traffic.plus, traffic.values(), Traffic())
         n_hosts, hosts = self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most)
-        decisions, dropped_for = self._decisions()
+        decisions, dropped_for, of_added = self._decisions()
         return Status(
             spider=(self._connection.meta(SPIDER) or b"").decode(),
             has_topic=self._connection.meta(RELEVANCE) is not None,
@@ -107,6 +107,7 @@ class StatusReader:
             claims=self._claims(end),
             coverage=self._coverage(sum(waiting.values()), total),
             added=self._count("SELECT COUNT(*) FROM added"),
+            of_added=of_added,
             outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
             resting=load(self._connection.meta(RESTS)),
             come_back=Pass.load(self._connection.meta(LAST_ROUND)),
@@ -179,17 +180,20 @@ class StatusReader:
         hosts = sorted(found.values(), key=lambda host: (-host.traffic.fetches, -host.waiting, host.host))
         return len(hosts), hosts[:most]
 
-    def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int]]:
-        """Return the number of decisions by reason and action, and of URLs that are dropped by reason."""
+    def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int], int]:
+        """Return the number of decisions by reason and action, of URLs that are dropped by reason, and of those that
+        :data:`OF_ADDED` counts.
+        """
         made = self._read("SELECT reason, action, COUNT(*) FROM decisions GROUP BY reason, action")
         counts = ", ".join(f"SUM(reason = '{reason.value}')" for reason in Reason)  # GROUP BY would sort
-        dropped = self._read(
-            f"SELECT {counts} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url"
-            f" WHERE state = {DROPPED} AND (reason != '{Reason.DUST_RULE.value}' OR {ASKED})"
+        *dropped, of_added = self._read(
+            f"SELECT {counts}, {OF_ADDED} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url"
+            f" WHERE state = {DROPPED}"
         ).fetchone()
         return (
             {(Reason(reason), Action(action)): count for reason, action, count in made},
             {reason: count for reason, count in zip(Reason, dropped, strict=True) if count},
+            of_added or 0,
         )
 
 
