@@ -122,7 +122,9 @@ def reachable(web, most):
     """The URLs that links lead to, *most* at most, in the order in which a crawl without rules meets them."""
     found = {TOP: None}
     for url in (waiting := [TOP]):
-        new = {urljoin(url, link): None for link in fromstring(web(Request(url))).xpath("//a/@href")}
+        answer = web(Request(url))
+        links = fromstring(answer).xpath("//a/@href") if isinstance(answer, str) else []
+        new = {urljoin(url, link): None for link in links}
         waiting += [link for link in new if link not in found]
         found |= new
         if len(found) >= most:
@@ -414,11 +416,13 @@ class TestRestart:
             number = number_of(request.url)
             if number > N // 3 and number % 3 == 0 and "zref=c" not in request.url:
                 return gone
-            return article(number, [f"/a/{child}?zref={one}" for child in tree(number) for one in "abc"])
+            elsewhere = [f"/a/{(7 * number + 3) % N}?zref=b", f"/a/{(11 * number + 5) % N}?zref=c"]
+            return article(number, [*(f"/a/{child}?zref=a" for child in tree(number)), *elsewhere])
 
+        alive = {number_of(url) for url in reachable(web, 1_000) if web(Request(url)) != gone}
         result = await run(web, {"REPLICA_MODE": mode, "CONCURRENT_REQUESTS": 8, "RETRY_ENABLED": False})
-        assert set(fetches(result)) == set(range(N))
-        assert {f"{TOP}a/{number}?zref=c" for number in range(N // 3 + 3, N, 3)} <= {*result.urls}
+        assert alive == {number_of(url) for url in result.urls if web(Request(url)) != gone}
+        assert len(alive) > 0.9 * N
         assert result.stats["replica/decision/dust-rule/rewrite"] > 0
 
     async def test_canonical_forms_that_are_no_page_give_their_urls_back(self, tmp_path):
