@@ -112,7 +112,8 @@ class Dust:
                 if is_open:
                     host.pages.leads_further(known, cluster)
             cluster = known or cluster
-        came_by = dict.fromkeys(self._on_host(page.redirected_from, name, form), url_id) | host.led_to(form)
+        led_here = [one for one in self._on_host(page.redirected_from, name, form) if one not in host.dead]
+        came_by = dict.fromkeys(led_here, url_id) | host.led_to(form)
         aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), name, form)]
         if content is None and page.signature is not None and not host.pages.is_full:
             host.pages.texts.update(dict.fromkeys((form, *came_by), page.signature))
@@ -157,6 +158,9 @@ class Dust:
         name = parse(form).host
         host = self._rules.before(url_id, name)
         host.redirects(form)
+        if url_id in self._db.added.ids and host.is_page_elsewhere(form):
+            host.gone(form)  # it needs what a rule left out, as a session: that says nothing of its spellings
+            return findings
         if parse(location).host == name:
             place = place_of(form, location)
             self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)

@@ -176,6 +176,11 @@ class HostRules:
         if len(self._redirecting) < MAX_DEAD:
             self._redirecting.add(parse(form).path)
 
+    def is_page_elsewhere(self, form: str) -> bool:
+        """Tell whether a spelling of *form*, as rules see it, was fetched and is a page, and leads nowhere."""
+        spellings = (watched.spelling_of(form) for watched in self.watched())
+        return any(one is not None and parse(one).path not in self._redirecting for one in spellings)
+
     def waits(self, form: str, callback: int) -> None:
         """Take note that *form* is to be fetched as it stands, for *callback*: its other spellings need not be."""
         canonical, rules = self.canonical(form)

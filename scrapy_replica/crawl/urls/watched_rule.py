@@ -291,6 +291,11 @@ class WatchedRule:
             del self._seen[next(iter(self._seen))]  # a page and its image are fetched within a short while
         self._seen[image] = seen
 
+    def spelling_of(self, image: str) -> str | None:
+        """Return a form that was fetched and that the rule changes to *image*, if it remembers one."""
+        seen = self._seen.get(image)
+        return None if seen is None else seen.form
+
     def id_of(self, form: str) -> int | None:
         """Return the id of the URL at *form*, which the rule changes, if it remembers that."""
         seen = self._seen.get(self.image(form) or form)
