@@ -19,6 +19,9 @@ ONE_MORE := PYTEST_XDIST_AUTO_NUM_WORKERS=$(shell expr $$(getconf _NPROCESSORS_O
 WEBS := tests/webs tests/hostile tests/shapes tests/everyday
 LATER := tests/benchmarks tests/lab tests/processes $(WEBS)
 
+# Else each process compiles the package and the tests anew: 0.3 s for each command that a test starts.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo trust shapes everyday fuzz test test-lab test-processes test-webs test-all test-scrapy lint wheel bench docs clean
 
 help:

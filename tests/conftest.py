@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -24,6 +25,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if "shared" in item.keywords:
                 item.add_marker(skip)
+
+
+def pytest_runtest_setup() -> None:
+    """Let full collections pass over modules and what Hypothesis keeps: they were 5 to 7 % of a crawl's CPU time."""
+    if not gc.get_freeze_count():  # a crawl that spared something, too, spares nothing when it ends
+        gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,11 @@ class Cycle:
         self.itself = self
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_spared():
+    gc.unfreeze()
+
+
 @pytest.fixture
 def long_lived():
     spared = LongLived()
