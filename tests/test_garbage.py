@@ -24,7 +24,8 @@ def _nothing_is_spared():
 
 
 @pytest.fixture
-def long_lived():
+def long_lived(monkeypatch):
+    monkeypatch.setattr(LongLived, "is_first", False)
     spared = LongLived()
     spared.open()
     yield spared
@@ -69,6 +70,35 @@ def test_short_collections_spare_nothing(long_lived, monkeypatch):
     monkeypatch.setattr(garbage, "LONG", 60.0)
     gc.collect()
     assert gc.get_freeze_count() == 0
+
+
+def test_what_was_there_before_the_first_crawl_is_spared(monkeypatch):
+    monkeypatch.setattr(LongLived, "is_first", True)
+    first, second = LongLived(), LongLived()
+    first.open()
+    assert gc.get_freeze_count() > 0
+    first.close()
+    second.open()
+    assert gc.get_freeze_count() == 0
+    second.close()
+
+
+def test_young_objects_are_looked_at_less_often_while_a_crawl_runs(long_lived):
+    during = gc.get_threshold()
+    long_lived.close()
+    assert during > gc.get_threshold() == (700, 10, 10)
+
+
+def test_who_set_when_to_collect_keeps_it():
+    gc.set_threshold(800, 9, 8)
+    spared = LongLived()
+    try:
+        spared.open()
+        assert gc.get_threshold() == (800, 9, 8)
+        spared.close()
+        assert gc.get_threshold() == (800, 9, 8)
+    finally:
+        gc.set_threshold(700, 10, 10)
 
 
 @pytest.mark.asyncio
