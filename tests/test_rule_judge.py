@@ -127,6 +127,13 @@ class TestProofs:
         assert not narrower.pairs(host.pages, self.WAITING, 9, host.is_one)
         assert order.pairs(host.pages, self.WAITING, 9, host.is_one)
 
+    def test_of_two_rules_that_say_the_same_the_one_over_any_value_acts(self):
+        host = HostRules("a.example", ())
+        for one in (row(1, Step("drop", "zref", "4"), right=9), row(2, DROP, right=9)):
+            host.take(one, {})
+        host.put_in_force()
+        assert [watched.id for watched in host.canonical("http://a.example/4?zref=4")[1]] == [2]
+
     def test_the_least_doubtful_rule_is_proved_first(self):
         trusted, doubted = (WatchedRule(row(n, step)) for n, step in enumerate((DROP, TEMPLATE)))
         judge = RuleJudge(cube_of(same_kind(DROP, [(20, 0)]) + same_kind(TEMPLATE, [(1, 9)])))

@@ -9,13 +9,14 @@ DROP = Rule("h", (), (Step("drop", "sid"),))
 
 class TestIsDue:
     def test_waits_for_pages_and_twins(self):
-        assert not is_due(20, 0, 10)
-        assert not is_due(100, 0, 1)
-        assert is_due(40, 0, 2)
+        assert not is_due(20, 0, 10, 0)
+        assert not is_due(100, 0, 1, 0)
+        assert is_due(40, 0, 2, 0)
 
     def test_learns_again_only_after_growth(self):
-        assert not is_due(59, 40, 5)
-        assert is_due(60, 40, 5)
+        assert not is_due(59, 40, 7, 4)
+        assert is_due(60, 40, 5, 4)
+        assert is_due(50, 40, 8, 4)
 
 
 class TestPairsToFetch:

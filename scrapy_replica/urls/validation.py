@@ -18,13 +18,17 @@ FIRST_LEARNING = 40
 """Pages of a host before its rules are learnt for the first time: session ids and sort orders show by then."""
 GROWTH = 1.5
 """Learn again when a host has grown by this factor: in all a host of n pages is learnt from O(n) of them."""
+TWINS_GROWTH = 2
+"""And when so many times as many of its pages repeat another: spellings often come after the pages that they repeat. Of
+28 small sites .45 is saved on the mean, and .43 without; with 1.5 as much as without.
+"""
 
 
-def is_due(pages: int, pages_at_last: int, twins: int) -> bool:
+def is_due(pages: int, pages_at_last: int, twins: int, twins_at_last: int) -> bool:
     """Tell whether a host of *pages* pages, *twins* of which repeat another, should be learnt from (again)."""
     if twins < 2 or pages < FIRST_LEARNING:
         return False
-    return pages_at_last == 0 or pages >= GROWTH * pages_at_last
+    return pages >= GROWTH * pages_at_last or twins >= TWINS_GROWTH * max(twins_at_last, 1)
 
 
 PROVED = 3

@@ -186,7 +186,7 @@ def gallery(n: int) -> Answer:
             return redirect(f"/displayimage.php?album={own}&pid={number}")
         if script == "ecard.php":
             return page("", "Send a card", f"<form>{title('picture', number)}</form>", menu=menu)
-        if script != "displayimage.php":
+        if script != "displayimage.php" or (found and number not in found):
             return None
         size = args.get("size", "medium")
         main = f"<p>{text(('picture', number), 50)}</p>"

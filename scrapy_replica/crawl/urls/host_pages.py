@@ -312,7 +312,7 @@ class HostPages:
     def is_due(self) -> bool:
         """Tell whether there is enough that is new to learn from."""
         is_more = self._twins > self._twins_at_last
-        return is_more and is_due(self.pages, self._pages_at_last, self._twins)
+        return is_more and is_due(self.pages, self._pages_at_last, self._twins, self._twins_at_last)
 
     def taught(self) -> None:
         """Take note that the host was learnt from as it is now."""
