@@ -17,8 +17,8 @@ class HostCache(Generic[State]):
     Args:
         read: Makes the state of a host from the store.
         most: Weight of all states together; one host alone may weigh more.
-        weigh: Weight of a state, in whatever *most* counts; asked when the host is met after another, and before the
-            next one is: most look-ups are of the host of the one before.
+        weigh: Weight of a state, in whatever *most* counts; asked when the host is read, and when another is met after
+            it: most look-ups are of the host of the one before.
         evicted: Told each host that must go for others, and its state.
     """
 
@@ -43,10 +43,11 @@ class HostCache(Generic[State]):
             return state
         if state is None:
             state = self._states[host] = self._read(host)
+            self._note_weight(host)
         else:
             self._states.move_to_end(host)
-        for one in {self._newest, host} & self._states.keys():
-            self._note_weight(one)
+        if self._newest in self._states:
+            self._note_weight(self._newest)
         self._newest = host
         while self.weight > self._most and len(self._states) > 1:
             self._evict(next(iter(self._states)))

@@ -8,6 +8,7 @@ import pickle
 import sys
 import uuid
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -224,8 +225,9 @@ class RequestPayloads:
             return ""
         if (live := self._live_of(payload)) is not None:
             return callback_of(live)
-        fields = self._told(payload)
-        return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
+        if not payload.startswith(b"{") or self._is_shared:
+            return _callback_in(self._told(payload))
+        return _callback_told(payload)
 
     def has_arguments(self, payload: bytes | None) -> bool:
         if payload is None:
@@ -276,6 +278,15 @@ def callback_of(request: Request) -> str:
     callback = request.callback
     name = "" if callback is None else getattr(callback, "__name__", type(callback).__name__)
     return _callback_name(name, request.meta)
+
+
+@lru_cache(maxsize=256)  # the requests of a spider have few callbacks, and most of them nothing else
+def _callback_told(payload: bytes) -> str:
+    return _callback_in(json.loads(payload))
+
+
+def _callback_in(fields: Mapping[str, Any]) -> str:
+    return _callback_name(fields.get("callback", ""), fields.get("meta", {}))
 
 
 def _callback_name(name: str, meta: Mapping[str, Any]) -> str:

@@ -26,8 +26,10 @@ MAX_JSON = 1_000_000
 MAX_VALUES = 20_000
 """Values of one page that are looked at."""
 
+# begins with a letter, so that the script is passed over quickly
 _STATE = re.compile(
-    r"(?:^|[;\s])(?:(?:window|self|globalThis)[.\[][\w$.\[\]\"']+|(?:var|let|const)\s+[\w$]+)\s*=\s*(?=[{\[])"
+    r"[wsgvlc](?<![^;\s].)(?:(?:(?<=w)indow|(?<=s)elf|(?<=g)lobalThis)[.\[][\w$.\[\]\"']+"
+    r"|(?:(?<=v)ar|(?<=l)et|(?<=c)onst)\s+[\w$]+)\s*=\s*(?=[{\[])"
 )
 """Where a script sets a variable to an object or a list."""
 _DECODER = json.JSONDecoder()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = 1 << 17
 """Elements of a page that are read, the first ones; each takes up to 30 us and 4 kB until its text is found."""
 
-_count_nodes = etree.XPath("count(descendant-or-self::node())")
-
 INLINE, LINK, BREAK, SKIPPED, BLOCK = range(5)
 """Kinds of elements, by what they do to the run of text that is being read."""
 _INLINE_TAGS = frozenset({
@@ -117,6 +115,8 @@ class Blocks:
     """Number of elements opened before the node and before its end."""
     declared: str = ""
     """What the page says that it is (Open Graph: ``og:type``), in lower case."""
+    is_whole: bool = True
+    """Whether no part of the tree was left out for its size."""
 
 
 @lru_cache(maxsize=8192)
@@ -149,8 +149,8 @@ class BlockReader:
     """What is open at one place of the walk; every border of a block ends the run that is being gathered."""
 
     __slots__ = (
-        "breaks", "has_words", "inline_tags", "is_open", "link_words", "links", "names", "node_rows", "nodes",
-        "open_links", "pieces", "run_rows",
+        "breaks", "has_words", "inline_tags", "is_open", "is_whole", "link_words", "links", "names", "node_rows",
+        "nodes", "open_links", "pieces", "run_rows",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -165,6 +165,7 @@ class BlockReader:
         self.nodes = [(0, 0, 0)]
         """The open nodes: number, depth, hints of the node and those above it."""
         self.node_rows = [0] * 9
+        self.is_whole = True
 
     # One loop over all elements: with a call for each the walk takes half as long again.
     def walk(self, root: etree._Element) -> None:
@@ -175,7 +176,8 @@ class BlockReader:
         top = outside
         n_tags = 0
         skipped_from = 0  # the length of the path above the element whose subtree is passed over
-        for element in chain(islice(root.iter(), MAX_ELEMENTS), (None,)):
+        elements = root.iter()
+        for element in chain(islice(elements, MAX_ELEMENTS), (None,)):
             parent = outside if element is None else element.getparent()
             while top is not parent:
                 closed, kind = path.pop(), kinds.pop()
@@ -192,6 +194,7 @@ class BlockReader:
                 if text and (self.is_open or not text.isspace()):
                     self.add(text)
             if element is None:  # behind the last one
+                self.is_whole = next(elements, None) is None
                 self.close_node(n_tags)
                 break
             top = element
@@ -310,12 +313,6 @@ def _naming(items: list[tuple[str, str]]) -> tuple[str, str, bool]:
     return names, klass, is_streamed or not is_hidden
 
 
-def is_read_whole(root: etree._Element) -> bool:
-    """Tell whether no part of *root* is left out for its size; one with as many nodes may be told to be."""
-    n_nodes: Any = _count_nodes(root)
-    return bool(n_nodes <= MAX_ELEMENTS)
-
-
 def read_blocks(root: etree._Element) -> Blocks:
     """Read the :class:`Blocks` of *root*, a whole document or a part of one.
 
@@ -331,7 +328,7 @@ def read_blocks(root: etree._Element) -> Blocks:
     nodes = np.array(reader.node_rows, np.intp).reshape(-1, 9).T.copy()
     blocks = Blocks(texts, chars, run_nodes, words, np.minimum(link_words, words), links, run_tags, tags, *nodes)
     declared = (meta.get("content", "") for meta in root.iter("meta") if "og:type" in meta.values())
-    blocks.declared = next(declared, "").lower()
+    blocks.declared, blocks.is_whole = next(declared, "").lower(), reader.is_whole
     return blocks
 
 

@@ -74,6 +74,8 @@ class Texts(NamedTuple):
     """Empty if there is none."""
     around: str = ""
     """All other text, sidebars and footers, but for blocks of links: menus and pagers differ from page to page."""
+    is_whole: bool = True
+    """Whether no part of the page was left out for its size."""
 
 
 def texts(root: etree._Element, extractor: Extractor | None = None) -> Texts:
@@ -83,17 +85,18 @@ def texts(root: etree._Element, extractor: Extractor | None = None) -> Texts:
     """
     blocks = read_blocks(root)
     if not blocks.texts:
-        return Texts("")
+        return Texts("", is_whole=blocks.is_whole)
     kept = kept_runs(blocks, extractor or shipped()).tolist()
     main = (text for text, is_main in zip(blocks.texts, kept, strict=True) if is_main)
     is_told = (blocks.link_words < blocks.words).tolist()
     around = (text for text, is_main, told in zip(blocks.texts, kept, is_told, strict=True) if told and not is_main)
-    return Texts("\n".join(main), "\n".join(around))
+    return Texts("\n".join(main), "\n".join(around), blocks.is_whole)
 
 
 def whole_text(root: etree._Element) -> Texts:
     """Return all text that the page parsed as *root* shows, as its main text."""
-    return Texts("\n".join(read_blocks(root).texts))
+    blocks = read_blocks(root)
+    return Texts("\n".join(blocks.texts), is_whole=blocks.is_whole)
 
 
 def kept_runs(blocks: Blocks, extractor: Extractor) -> NDArray[np.bool_]:

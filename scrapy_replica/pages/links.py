@@ -72,9 +72,17 @@ class Base:
     def _directory(self, prefix: str) -> str | None:
         """Return the URL of the directory that *prefix* (``/``, ``../``, ``./``, nothing) leads to, with its slash."""
         if prefix not in self._directories:
-            joined = self._joined(prefix + "x")
-            self._directories[prefix] = None if joined is None else joined[:-1]
+            place = self._own_directory(prefix)
+            joined = self._joined(prefix + "x") if place is None else None
+            self._directories[prefix] = place if joined is None else joined[:-1]
         return self._directories[prefix]
+
+    def _own_directory(self, prefix: str) -> str | None:
+        """Return where ``/`` or nothing leads to, which most references begin with; ``None`` where it takes a look."""
+        host_end = self._url.find("/", 8)
+        if prefix not in {"", "/"} or host_end < 0 or not _PLAIN_URL.fullmatch(self._url):
+            return None
+        return self._url[: (host_end if prefix else self._url.partition("?")[0].rindex("/")) + 1]
 
     def _joined(self, reference: str) -> str | None:
         scheme = _SCHEME.match(reference)

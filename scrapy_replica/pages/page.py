@@ -11,7 +11,6 @@ from lxml import etree
 from scrapy_replica.address import host_of
 from scrapy_replica.pages import extractor, noise
 from scrapy_replica.pages.beside import beside
-from scrapy_replica.pages.blocks import is_read_whole
 from scrapy_replica.pages.extractor import Texts
 from scrapy_replica.pages.facts import facts_of
 from scrapy_replica.pages.forms import page_forms
@@ -72,7 +71,7 @@ def page_from_tree(
     )
     if extract is None:
         return page
-    text, around = extract(root)
+    text, around, is_whole = extract(root)
     tokens, told = token_hashes(text), beside(root, around)
     return replace(
         page,
@@ -80,7 +79,7 @@ def page_from_tree(
         terms=terms(text if for_terms is None else for_terms(text), page.language or language_default),
         words=len(tokens),
         # What is read in part only is known by all that it holds.
-        signature=_text_signature(text if is_read_whole(root) else all_text(root).decode()),
+        signature=_text_signature(text if is_whole else all_text(root).decode()),
         simhash=simhash_of(tokens) if len(tokens) else None,
         beside=told,
         facts=facts_of(text, around, told),
