@@ -264,7 +264,7 @@ def use_urls(urls, suppressed):
     suppressed.last_of(Claim.read("mirror a of b"))
     suppressed.count(Claim.read("mirror a of b"), 5)
     assert suppressed.newest_of(Claim.read("mirror a of b")) == ids[5]
-    suppressed.some_of(Claim.read("mirror a of b"), 3, is_alone=True)
+    suppressed.last_of(Claim.read("mirror a of b"), is_alone=True)
     suppressed.of_url(ids[5])
     suppressed.restore_one(ids[5])
     suppressed.begin(Work(Claim.read("rule 1")))
@@ -331,6 +331,7 @@ def use_pages(pages, visits, ledger, samples):
     assert len(samples.of_url(1)) == len(samples.of_claim("rule 1")) == len(samples.awaiting(5)) == 1
     samples.settle(1, Outcome.SAME)
     samples.overturn(1)
+    assert samples.beside(Claim.read("mirror a of b")) == (0, 0)
     samples.leading_further()
     samples.retire("before: ")
     assert len(samples.tested()) == 1

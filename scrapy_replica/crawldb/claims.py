@@ -85,12 +85,9 @@ class SuppressedTable:
         self._write_many("DELETE FROM suppressed WHERE url = ?", [(url_id,) for url_id in ids])
         return [Restored(url_id, self._urls.restore(url_id, is_exempt=is_exempt), key) for url_id, key in ids.items()]
 
-    def some_of(self, claim: Claim, most: int, *, is_alone: bool = False) -> list[Suppressed]:
-        """Return at most *most* URLs that *claim* suppressed and that are dropped, spread over all of them.
-
-        :param is_alone: of those that no other claim suppressed as well.
-        """
-        return spread([one for one, _ in self.last_of(claim, is_alone=is_alone)], most)
+    def some_of(self, claim: Claim, most: int) -> list[Suppressed]:
+        """Return at most *most* URLs that *claim* suppressed and that are dropped, spread over all of them."""
+        return spread([one for one, _ in self.last_of(claim)], most)
 
     def last_of(self, claim: Claim, *, is_alone: bool = False) -> list[tuple[Suppressed, str]]:
         """Return what *claim* suppressed last and is dropped, at most :data:`MAX_LOOKED_AT`, with the URL of each.

@@ -123,6 +123,19 @@ class SampleTable:
         )
         return sorted({url for (url,) in self._read(sql, (Outcome.SAME.value, Kind.MIRROR.value))})
 
+    def beside(self, claim: Claim) -> tuple[int, int]:
+        """Return of how many samples of *claim* that were the same, and have the text of their representatives, what
+        stands beside it is that of these as well, and of how many it is not; where there is nothing they do not count.
+        """
+        sql = (
+            "SELECT COALESCE(SUM(one.beside = other.beside), 0), COALESCE(SUM(one.beside <> other.beside), 0)"
+            " FROM samples CROSS JOIN pages AS one ON one.url = samples.url"
+            " CROSS JOIN urls ON urls.key = samples.representative CROSS JOIN pages AS other ON other.url = urls.id"
+            " WHERE claim = ?1 AND pass = 0 AND outcome = ?2 AND one.signature = other.signature"
+        )
+        n_equal, n_other = self._read(sql, (str(claim), Outcome.SAME.value)).fetchone()
+        return n_equal, n_other
+
     def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Sample]:
         """Write what fetching a URL showed of one *claim* or of all; return its samples that this settled."""
         return self._change("outcome IS NULL", url_id, outcome, claim)

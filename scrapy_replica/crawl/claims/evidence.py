@@ -224,7 +224,7 @@ class Evidence:
         for rules in findings.disputed:
             self._claims.lift(of_rules(rules)[0])
         for watched in findings.doubted:
-            self._samples.doubted[Claim(Kind.RULE, str(watched.id))] = ""
+            self._samples.doubted.setdefault(Claim(Kind.RULE, str(watched.id)), found_on)
         self._counts["dust/begun"] += len(set(findings.begun))
         self._probes.add_of_rules(findings.probes, depth, found_on)
         self._probes.ask()

@@ -77,7 +77,7 @@ class Fallback:
     def _outcome(self, observation: Observation, failed_id: int, *, are_on_one_host: bool) -> Outcome:
         page, failed = self._store.pages.trace(observation.url_id), self._store.pages.trace(failed_id)
         if page is not None and failed is not None:
-            return compared(page, failed, are_on_one_host=are_on_one_host)
+            return compared(page, failed, is_beside_told=are_on_one_host)
         if observation.novelty is Novelty.UNKNOWN:
             return Outcome.UNKNOWN
         return Outcome.OTHER if observation.novelty is Novelty.NOVEL else Outcome.SAME

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
+from scrapy_replica.address import host_of
 from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
@@ -63,8 +64,8 @@ class LateSamples:
         self._fallback, self._look_ahead = fallback, look_ahead
         self._looked: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
         """Number of the pass and id of the newest URL at which an earlier run had looked at every claim."""
-        self._sampled: set[Claim] = set()
-        """Claims of which some of what they suppressed was fetched at the end."""
+        self._sampled: dict[Claim, int] = {}
+        """Claim of which some of what it suppressed was fetched at the end -> the newest URL that it had suppressed."""
 
     def draw(self) -> bool:
         """Ask for some of what every claim suppressed, when nothing else is left to fetch; tell whether any was.
@@ -110,23 +111,27 @@ class LateSamples:
         return self._store.suppressed.newest_of(claim) > self._looked_until
 
     def _draw_of(self, claim: Claim, reason: Reason, n_agreed: int) -> bool:
-        """Ask for some of what *claim* suppressed: once, and again as long as its samples leave a doubt.
+        """Ask for some of what *claim* suppressed: once, and again while its samples leave a doubt or lead further.
 
         A test costs no more than half of what the claim can save: whoever has as many samples as URLs left is through.
         """
         if not self._samples.are_drawn:
             return False
-        is_first = claim not in self._sampled
-        if is_first and self._samples.test_of(claim).n_samples and not self._has_more(claim):
+        looked_until = self._sampled.get(claim)
+        if looked_until is None and self._samples.test_of(claim).n_samples and not self._has_more(claim):
             return False  # an earlier run was through with it
-        self._sampled.add(claim)
-        is_asked = (is_first or self._is_doubted(claim, n_agreed)) and self._draw_some(claim, reason, self._most(claim))
+        self._sampled[claim] = self._store.suppressed.newest_of(claim)
+        if looked_until is None or self._is_doubted(claim, n_agreed):
+            chosen = self._some_of(claim, self._most(claim))
+        else:
+            chosen = self._some_of(claim, 1, looked_until)
+        is_asked = self._enter(chosen, reason)
         untried = self._untried(claim) if claim.kind is Kind.MIRROR else []
         return self._enter(untried, reason) or is_asked
 
     def _most(self, claim: Claim) -> int:
         """Return how many URLs of *claim* are fetched at the end, besides those in large directories of a mirror."""
-        if claim.kind in {Kind.MIRROR, Kind.FETCHED}:
+        if claim.kind in {Kind.MIRROR, Kind.FETCHED} and not self._store.items.are_given():
             return AT_THE_END
         return max(LEAST, int(SHARE * self._store.suppressed.count(claim, int(MOST / SHARE))))
 
@@ -135,6 +140,21 @@ class LateSamples:
         test, n_agreed = self._samples.test_of(claim), self._samples.agreed_before(claim, n_agreed)
         is_worth_more = self._store.suppressed.count(claim, test.n_samples + 1) > test.n_samples
         return is_worth_more and test.likelihood_ratio(n_agreed) >= DOUBT
+
+    def _some_of(self, claim: Claim, most: int, looked_until: int = 0) -> list[Suppressed]:
+        """Return at most *most* of what *claim* suppressed after the URL of that id: what leads furthest, and others.
+
+        What lies behind a page that was left out is not found where that stands: whether it is what the representative
+        leads to is seen page by page.
+        """
+        found = [row for row, _ in self._suppressed(claim) if row.id > looked_until]
+        furthest = sorted(found, key=self._n_led_to, reverse=True)[:1]
+        return [*furthest, *spread([row for row in found if row not in furthest], most - 1)]
+
+    def _n_led_to(self, row: Suppressed) -> int:
+        """Return how far the representative of *row* was the first to lead, in bytes of hashes."""
+        known = self._store.urls.find([row.representative]).get(row.representative) if row.representative else None
+        return len(self._store.pages.leads(known.id) or b"") if known is not None else 0
 
     def _untried(self, claim: Claim) -> list[Suppressed]:
         """Return one of what *claim* suppressed in each directory of many, of which no sample told anything.
@@ -164,19 +184,25 @@ class LateSamples:
         Until something spoke against them too little of it was fetched.
         """
         doubted, self._samples.doubted = self._samples.doubted, {}
-        return sum(self._look_into(claim, place) for claim, place in doubted.items()) > 0
+        return sum(self._look_into(claim, url_id) for claim, url_id in doubted.items()) > 0
 
-    def _look_into(self, claim: Claim, place: str) -> bool:
-        """Ask for some of what *claim* suppressed, half of it where it was wrong; tell whether there were any."""
-        found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
-        near = spread([row for row, url in found if Stratum.of(url).place == place], DOUBTED // 2)
-        self._enter(near, reason_of(claim))
-        return self._draw_some(claim, reason_of(claim), DOUBTED - len(near)) or bool(near)
+    def _look_into(self, claim: Claim, url_id: int) -> bool:
+        """Ask for some of what *claim* suppressed, half of it beside the URL of that id, for which it was wrong.
 
-    def _draw_some(self, claim: Claim, reason: Reason, most: int) -> bool:
-        """Ask for at most *most* URLs that *claim* suppressed; tell whether there were any."""
+        Tell whether there were any.
+        """
+        found, place = self._suppressed(claim), Stratum.of(self._store.urls.url_of(url_id)).place
+        found.sort(key=lambda one: (Stratum.of(one[1]).place != place, abs(one[0].id - url_id)))
+        near = [row for row, _ in found[: DOUBTED // 2]]
+        rest = sorted((row for row, _ in found[DOUBTED // 2 :]), reverse=True)
+        return self._enter([*near, *spread(rest, DOUBTED // 2)], reason_of(claim))
+
+    def _suppressed(self, claim: Claim) -> list[tuple[Suppressed, str]]:
+        """Return what *claim* suppressed last, with the URL of each."""
         # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
-        return self._enter(self._store.suppressed.some_of(claim, most, is_alone=claim.kind is Kind.LINKS), reason)
+        found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
+        # So is what is suppressed on the canonical host.
+        return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one[1]) == claim.subject]
 
     def _enter(self, chosen: Sequence[Suppressed], reason: Reason) -> bool:
         """Ask for URLs that one claim suppressed; tell whether there are any."""

@@ -55,9 +55,9 @@ class Samples:
         self._store, self._explore, self._salt, self._key = store, explore, salt, key
         self._tests: dict[Claim, ClaimTest] = {}
         self._n_rollbacks = -1
-        self.doubted: dict[Claim, str] = {}
-        """Claims that something spoke against, and that were not looked into since, in that order -> the place of the
-        stratum where it did last; empty for the whole host."""
+        self.doubted: dict[Claim, int] = {}
+        """Claims that something spoke against, and that were not looked into since, in that order -> the id of the URL
+        that did last."""
 
     def _refresh(self) -> None:
         """Forget what was read before a span was taken back."""
@@ -224,7 +224,7 @@ class Samples:
             was_refuted = test.is_refuted
             test.settle(before, outcome, sample.stratum)
             if outcome is Outcome.OTHER and not test.is_refuted:
-                self.doubted[sample.claim] = sample.stratum.place
+                self.doubted[sample.claim] = sample.id
             if test.is_refuted and not was_refuted:
                 refuted.append(sample.claim)
                 logger.info("Not any more: %s (%s)", phrases.claim(sample.claim), _why_refuted(test))

@@ -20,18 +20,21 @@ _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME
 
 MUCH = 2
 """Pages with so many times the words of which nothing can be told say something, and are none of these."""
+ALIKE = 4
+"""Samples of a mirror that say the same beside their text as well, and so many times those that do not, after which one
+that says something else there is another page."""
 LINKS, FEW_LINKS = 4, 3
 """A sample with more than so many times the links of its representative, and so many more, leads further, and is
 another page. Menus around every page of a copy make up to three times as many links to its own site."""
 
 
-def compared(page: Trace, representative: Trace, *, are_on_one_host: bool) -> Outcome:
+def compared(page: Trace, representative: Trace, *, is_beside_told: bool) -> Outcome:
     """Return what a sample's *page* is beside the page of its *representative*.
 
-    Within one host many pages have one text, and what tells them apart beside it.
+    *is_beside_told*: what stands beside their text tells pages apart, as within one host, where many have one text.
     """
     is_same = page.signature is not None and page.signature == representative.signature
-    if is_same and are_on_one_host and page.beside != representative.beside:
+    if is_same and is_beside_told and page.beside != representative.beside:
         return Outcome.OTHER
     least, most = sorted((page.words, representative.words))
     if least < MIN_WORDS and not is_same:
@@ -230,15 +233,21 @@ class Settling:
             return self._settled(sample, Outcome.FAILED) + self._add_own(sample.id, url_id)
         if other is None or other_id is None or other_id in self._under_way:
             return []
-        outcome = Outcome.SAME if other_id == url_id else self._compared(url_id, page, other_id, other)
+        outcome = Outcome.SAME if other_id == url_id else self._compared(sample, url_id, page, other_id, other)
         if outcome is Outcome.OTHER and not is_fresh and self._is_stale(other_id):
             return []
         return self._settled(sample, outcome)
 
-    def _compared(self, url_id: int, page: Trace, other_id: int, other: Trace) -> Outcome:
-        """Return what a sample is: another page where it gives an item that its representative does not."""
+    def _compared(self, sample: Sample, url_id: int, page: Trace, other_id: int, other: Trace) -> Outcome:
+        """Return what a *sample* is: another page where it gives an item that its representative does not."""
         items = self._store.items.of_page(url_id)
         if items is not None and goes_beyond(items, self._store.items.of_page(other_id) or frozenset()):
             return Outcome.OTHER
-        are_on_one_host = self._store.urls.row(url_id).host == self._store.urls.row(other_id).host
-        return compared(page, other, are_on_one_host=are_on_one_host)
+        host, other_host = (self._store.urls.row(one).host for one in (url_id, other_id))
+        is_beside_told = host == other_host
+        # The canonical host may be a copy of another one by now, which is not what the samples were held against.
+        if items is None and other_host == sample.claim.of and None not in (page.beside, other.beside):
+            # What stands beside the text often differs from host to host, or from fetch to fetch.
+            n_equal, n_other = self._store.samples.beside(sample.claim)
+            is_beside_told |= n_equal >= ALIKE and n_equal > ALIKE * n_other
+        return compared(page, other, is_beside_told=is_beside_told)

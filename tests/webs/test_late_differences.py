@@ -1,0 +1,93 @@
+"""Copies whose last pages are others: what was right for long and then wrong is found before the crawl ends."""
+
+from __future__ import annotations
+
+from itertools import count
+from urllib.parse import urlsplit
+
+import pytest
+from scrapy import Spider
+from web import HTML, REPLICA, crawl, text
+
+pytestmark = pytest.mark.asyncio
+
+N = 60
+SHOPS = ("http://a.example/", "http://b.example/")
+
+
+def product(number, price, links=()):
+    anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    said = f"<main><h1>Product {number}</h1><p>{text(number, 90)}</p></main>"
+    return f"<html><body>{said}<div><span class=price>{price}</span></div><ul>{anchors}</ul></body></html>"
+
+
+def listing(place, links):
+    anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    return f"<html><body><main><p>{text(place, 40)}</p></main><ul>{anchors}</ul></body></html>"
+
+
+def shop(of, *, lists_at_once):
+    """A shop whose lists are found at once, or one after the other; the price of a product is that of *of*."""
+
+    def answer(request):
+        url = urlsplit(request.url)
+        last = url.path.rpartition("/")[2]
+        if url.path.startswith("/p/"):
+            return product(last, of(url, int(last)), [f"/p/{(int(last) + 3) % N}"])
+        if last and not last.isdecimal():
+            return 404, HTML, "no"
+        lists = range(1, N // 10) if not last and lists_at_once else [int(last or 0) + 1]
+        links = [f"/{k}" for k in lists if k < N // 10]
+        links += [f"/p/{k}" for k in range(int(last or 0) * 10, int(last or 0) * 10 + 10)]
+        return listing(url.path, links)
+
+    return answer
+
+
+class Prices(Spider):
+    name = "prices"
+    start_urls = SHOPS
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.found = set()
+
+    def parse(self, response):
+        item = {"name": response.css("h1::text").get(), "price": response.css(".price::text").get()}
+        if item["name"]:
+            self.found.add((item["name"], item["price"]))
+            yield item
+        yield from response.follow_all(css="a")
+
+
+class Silent(Prices):
+    """Keeps what it finds to itself."""
+
+    def parse(self, response):
+        return [output for output in super().parse(response) if not isinstance(output, dict)]
+
+
+class ByBoth(Prices):
+    start_urls = ("http://a.example/", "https://a.example/")
+
+
+def dearer_at_the_end(url, number):
+    is_copy = url.netloc.startswith("b") or url.scheme == "https"
+    return number + 1000 * (number >= N - 8 and is_copy)
+
+
+@pytest.mark.parametrize(
+    ("spider", "lists_at_once"), [(Prices, True), (Prices, False), (Silent, False), (ByBoth, False)]
+)
+async def test_prices_that_the_last_products_of_another_host_have(spider, lists_at_once):
+    """Where the lists lead to each other, the last ones stand behind pages that were left out."""
+    settings = {**REPLICA, "REPLICA_MODE": "drop", "REPLICA_SEED": 1}
+    result = await crawl(spider, shop(dearer_at_the_end, lists_at_once=lists_at_once), settings)
+    assert len(result.spider.found) == N + 8
+
+
+async def test_what_changes_with_each_fetch_makes_no_mirror_another_site():
+    numbers = count()
+    settings = {**REPLICA, "REPLICA_MODE": "drop", "REPLICA_SEED": 1}
+    result = await crawl(Silent, shop(lambda url, number: next(numbers), lists_at_once=True), settings)
+    assert len(result.urls) < 0.75 * 2 * (N + N // 10)
