@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
+from forked import Program
 from local_web import LocalWeb
 from web import page
 
@@ -58,11 +57,11 @@ class Process:
             "RETRY_TIMES": 1,
             **settings,
         }
-        self._command = [sys.executable, str(TARGET), spider, json.dumps(settings), json.dumps(arguments)]
+        self._command = [TARGET, spider, json.dumps(settings), json.dumps(arguments)]
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = Program(*self._command)
 
     def send(self, number):
         self.process.send_signal(number)
@@ -72,13 +71,11 @@ class Process:
         if self.process.poll() is None:
             self.send(signal.SIGKILL)
         self.process.wait()
-        self.process.stdout.close()
-        self.process.stderr.close()
 
     def ended(self, seconds=120):
         """Wait for its end, and return its statistics."""
         out, error = self.process.communicate(timeout=seconds)
-        self.code = self.process.returncode
+        self.code = self.process.poll()
         self.told = error + (self.log.read_text() if self.log.exists() else "")
         return json.loads(out) if out else {}
 

@@ -1,6 +1,6 @@
 """A crawl that kills itself: ``kill_target.py JOB LOG KILL_AT [SPIDER]``.
 
-The web has 300 pages; every URL that is asked for is appended to LOG at once. At the KILL_AT-th one (0: never) the
+The web has 200 pages; every URL that is asked for is appended to LOG at once. At the KILL_AT-th one (0: never) the
 process kills itself as ``kill -9`` does.
 """
 
@@ -18,7 +18,7 @@ from web import REPLICA, page, web_settings
 
 from scrapy_replica import TopicSpider
 
-PAGES = 300
+PAGES = 200
 CONCURRENT_REQUESTS = 8
 CRAWLERS = []
 NUMBERS = itertools.count(1)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import forked
 import pytest
 from web import page
 
@@ -82,8 +81,7 @@ def project(url, tmp_path):
 
 def scrapy(project, *arguments, fails=False):
     env = {k: v for k, v in os.environ.items() if k != "SCRAPY_SETTINGS_MODULE"} | {"BROWSER": "true"}
-    command = [sys.executable, "-W", "error", "-m", "scrapy", *map(str, arguments)]
-    done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=60)
+    done = forked.run("scrapy", *arguments, cwd=project, env=env)
     assert (done.returncode != 0) is fails, done.stderr
     return done
 
