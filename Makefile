@@ -14,7 +14,7 @@ SEED ?= 1
 
 # Workers take tests from each other's rest: the dear ones lie in few files.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
-# Those with several processes and kills wait for a third of their time.
+# Those with several processes, kills and Spark wait for a third of their time.
 ONE_MORE := PYTEST_XDIST_AUTO_NUM_WORKERS=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 WEBS := tests/webs tests/hostile tests/shapes tests/everyday
 LATER := tests/benchmarks tests/lab tests/processes $(WEBS)
@@ -22,7 +22,7 @@ LATER := tests/benchmarks tests/lab tests/processes $(WEBS)
 # Else each process compiles the package and the tests anew: 0.3 s for each command that a test starts.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo trust shapes everyday fuzz test test-lab test-processes test-webs test-all test-scrapy lint wheel bench docs clean
+.PHONY: help demo trust shapes everyday fuzz test test-lab test-processes test-webs test-later test-all test-scrapy lint wheel bench docs clean
 
 help:
 	@echo "make demo             crawl a small web of real text with the add-on and without, and compare"
@@ -36,6 +36,7 @@ help:
 	@echo "make test-lab         run those of evaluation, generated webs and the strategies to compare with"
 	@echo "make test-processes   run those with Redis, several processes, kills, the commands, a browser, Spark"
 	@echo "make test-webs        run those that crawl whole webs, in all modes"
+	@echo "make test-later       run these three in one"
 	@echo "make test-all         run all tests"
 	@echo "make test-scrapy      run Scrapy's own tests, of each release, with the add-on in every crawler; ONLY=2.19 names one"
 	@echo "make lint             style, types and import contracts"
@@ -56,8 +57,9 @@ $(STAMPS)/demo: $(STAMPS)/venv setup.cfg
 	$(BIN)/python -m pip install --quiet --editable '.[warc]'
 	touch $@
 
+# Of what is installed a small part is imported, and is compiled when it is.
 $(STAMPS)/test: $(STAMPS)/venv setup.cfg
-	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[test,docs]'
 	touch $@ $(STAMPS)/demo
 
 demo: $(STAMPS)/demo
@@ -87,7 +89,11 @@ test-processes: $(STAMPS)/test
 test-webs: $(STAMPS)/test
 	$(PYTEST) $(WEBS)
 
-test-all: test test-lab test-processes test-webs
+# In one run, those that compute take what those that wait leave.
+test-later: $(STAMPS)/test
+	$(ONE_MORE) $(PYTEST) $(LATER:tests/benchmarks=)
+
+test-all: test test-later
 
 test-scrapy:
 	$(PYTHON) .ci/scrapy_suite/run.py $(ONLY)

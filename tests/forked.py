@@ -83,7 +83,10 @@ def _begin(command, cwd, environment, files, is_strict):
     os.environ.update(environment)
     script = command[0] != "scrapy"
     # As of `python -m scrapy`, and `python SCRIPT`.
-    sys.path[:0] = [os.path.dirname(command[0]) if script else "", *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    sys.path[:0] = [
+        str(Path(command[0]).parent) if script else "",
+        *environment.get("PYTHONPATH", "").split(os.pathsep),
+    ]
     sys.argv = command
     if is_strict:
         warnings.resetwarnings()

@@ -19,7 +19,7 @@ from web import job_states
 from scrapy_replica.components.spider import USUAL
 from scrapy_replica.warc.folder import OPEN
 
-KILLS = int(os.environ.get("KILLS", "25"))
+KILLS = int(os.environ.get("KILLS", "15"))
 PAGES = 200 + 15 * KILLS
 TESTS = Path(__file__).parents[1]
 TARGET = TESTS / "kills_target.py"
