@@ -28,6 +28,8 @@ LEAST, SHARE, MOST = 5, 0.1, 16
 """URLs of every other claim that are: a tenth, from five to 16. A site of 260 pages where an argument names every third
 page from the 81st on lost 120 contents in 7 of 180 crawls with three, in none of 270 so; of versions for print of which
 a third says something else three left one or two of 199 contents in 3 of 32 crawls."""
+FURTHER = 2
+"""URLs that are fetched of what late samples led to and that was suppressed in its turn, each time."""
 CROWDED = 5
 """URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a fifth of
 what is saved there. With this and the bound on what is wrong five of sixty random families of hosts lost pages, and
@@ -124,16 +126,17 @@ class LateSamples:
         if looked_until is None or self._is_doubted(claim, n_agreed):
             chosen = self._some_of(claim, self._most(claim))
         else:
-            chosen = self._some_of(claim, 1, looked_until)
+            chosen = self._some_of(claim, FURTHER, looked_until)
         is_asked = self._enter(chosen, reason)
-        untried = self._untried(claim) if claim.kind is Kind.MIRROR else []
+        untried = self._untried(claim) if claim.kind in {Kind.MIRROR, Kind.RULE} else []
         return self._enter(untried, reason) or is_asked
 
     def _most(self, claim: Claim) -> int:
         """Return how many URLs of *claim* are fetched at the end, besides those in large directories of a mirror."""
         if claim.kind in {Kind.MIRROR, Kind.FETCHED} and not self._store.items.are_given():
             return AT_THE_END
-        return max(LEAST, int(SHARE * self._store.suppressed.count(claim, int(MOST / SHARE))))
+        least = DOUBTED if self._samples.test_of(claim).outcomes[Outcome.OTHER] else LEAST
+        return max(least, int(SHARE * self._store.suppressed.count(claim, int(MOST / SHARE))))
 
     def _is_doubted(self, claim: Claim, n_agreed: int) -> bool:
         """Tell whether the samples of *claim* leave a doubt, and are fewer than what it suppressed."""
@@ -159,19 +162,31 @@ class LateSamples:
     def _untried(self, claim: Claim) -> list[Suppressed]:
         """Return one of what *claim* suppressed in each directory of many, of which no sample told anything.
 
-        Where a few in a row told nothing the others will not, either.
+        A rule over an argument is tested there by each value, of which one may be what the site takes without it. Where
+        a few in a row told nothing the others will not, either.
         """
         suppressed: defaultdict[str, list[Suppressed]] = defaultdict(list)
         for row, url in self._store.suppressed.last_of(claim):
-            suppressed[Stratum.of(url).place].append(row)
-        samples = self._store.samples.of_claim(claim)
-        n_samples = Counter(one.stratum.place for one in samples)
-        told = {one.stratum.place for one in samples if one.outcome in {Outcome.SAME, Outcome.OTHER}}
+            suppressed[self._place(url, row.representative)].append(row)
+        samples = [
+            (self._place(self._store.urls.url_of(one.id), one.representative), one.outcome)
+            for one in self._store.samples.of_claim(claim)
+        ]
+        n_samples = Counter(place for place, _ in samples)
+        told = {place for place, outcome in samples if outcome in {Outcome.SAME, Outcome.OTHER}}
         return [
             rows[len(rows) // 2]
             for place, rows in suppressed.items()
             if len(rows) >= CROWDED and place not in told and n_samples[place] < AT_THE_END
         ]
+
+    def _place(self, url: str, representative: int | None) -> str:
+        """Return the place of *url*, with the values that its representative lacks."""
+        known = self._store.urls.find([representative]).get(representative) if representative is not None else None
+        stratum = Stratum.of(url, None if known is None else self._store.urls.url_of(known.id))
+        arguments = url.partition("?")[2].split("&")
+        lacks = (one for one in arguments if one.partition("=")[0] in stratum.lacks)
+        return f"{stratum.place}#{'&'.join(sorted(lacks))}"
 
     def _look_further(self) -> None:
         """Make other pages of samples that said the same and alone led to contents: by now others would have, too."""
@@ -187,15 +202,18 @@ class LateSamples:
         return sum(self._look_into(claim, url_id) for claim, url_id in doubted.items()) > 0
 
     def _look_into(self, claim: Claim, url_id: int) -> bool:
-        """Ask for some of what *claim* suppressed, half of it beside the URL of that id, for which it was wrong.
+        """Ask for some of what *claim* suppressed: beside the URL of that id, of which it was wrong, and in its place.
 
         Tell whether there were any.
         """
         found, place = self._suppressed(claim), Stratum.of(self._store.urls.url_of(url_id)).place
-        found.sort(key=lambda one: (Stratum.of(one[1]).place != place, abs(one[0].id - url_id)))
-        near = [row for row, _ in found[: DOUBTED // 2]]
-        rest = sorted((row for row, _ in found[DOUBTED // 2 :]), reverse=True)
-        return self._enter([*near, *spread(rest, DOUBTED // 2)], reason_of(claim))
+        there = sorted(
+            (row for row, url in found if Stratum.of(url).place == place), key=lambda row: abs(row.id - url_id)
+        )
+        chosen = there[: DOUBTED // 4]
+        chosen += spread(sorted(there[DOUBTED // 4 :], reverse=True), DOUBTED // 4)
+        rest = [row for row, _ in found if row not in chosen]
+        return self._enter([*chosen, *spread(rest, DOUBTED - len(chosen))], reason_of(claim))
 
     def _suppressed(self, claim: Claim) -> list[tuple[Suppressed, str]]:
         """Return what *claim* suppressed last, with the URL of each."""
