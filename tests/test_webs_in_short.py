@@ -1,4 +1,4 @@
-"""A few of the whole webs that ``make test-webs`` crawls: one of each kind, so that each is met on every run."""
+"""A few of the whole webs, one of each kind, so that each is met on every run; ``make test-webs`` crawls the others."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ HOSTILE = {
     "hostile.faults": "first host refuses",
 }
 """Theme -> the scenario that stands for it."""
+ALIKE = ("lists by argument", "stores nearby, microdata", "calendar by path, 18 months")
+SEVERAL_URLS = ("staging host", "tracker", "clean")
 
 pytestmark = pytest.mark.asyncio
 
@@ -42,14 +44,14 @@ async def test_one_that_misleads(theme):
     assert not [problem for outcome in outcomes for problem in outcome.problems]
 
 
-@pytest.mark.parametrize("name", ["lists by argument", "stores nearby, microdata", "calendar by path, 18 months"])
+@pytest.mark.parametrize("name", ALIKE)
 async def test_one_whose_pages_look_alike(name):
     shape = named(SHAPES, name)
     outcomes = await outcomes_of(shape.fast)
     assert not [problem for outcome in outcomes for problem in problems_of_shape(shape, shape.small, outcome)]
 
 
-@pytest.mark.parametrize("name", ["staging host", "tracker", "clean"])
+@pytest.mark.parametrize("name", SEVERAL_URLS)
 async def test_one_whose_pages_have_several_urls(name):
     site = named(SITES, name)
     (outcome,) = await outcomes_of(site.scenario(site.small, modes=("demote",)))

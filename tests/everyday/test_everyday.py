@@ -10,6 +10,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import pytest
 from hostile.scenario import KEY, outcomes_of
 from scrapy.http import HtmlResponse
+from test_webs_in_short import SEVERAL_URLS
 
 from everyday.catalogue import SITES
 from everyday.figures import COLUMNS, figures_of, line, mean_row, problems_of
@@ -23,7 +24,7 @@ OTHERS = {
     "node and alias": ("crawl-spider", "drop"),
     "page=1": ("topic", "observe"),
     "wiki": ("topic", "demote"),
-    "forum": ("topic", "drop"),
+    "tracker": ("topic", "drop"),
 }
 """Sites that are crawled once more, by another spider or in another mode; `make everyday` crawls all in all."""
 LEFT_OUT = {
@@ -32,7 +33,7 @@ LEFT_OUT = {
 }
 """Sites of many requests that only `make everyday` crawls."""
 CRAWLS = [
-    *((site, "ordinary", "demote") for site in SITES if site.name not in LEFT_OUT),
+    *((site, "ordinary", "demote") for site in SITES if site.name not in {*LEFT_OUT, *SEVERAL_URLS}),
     *((site, *OTHERS[site.name]) for site in SITES if site.name in OTHERS),
 ]
 

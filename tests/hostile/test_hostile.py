@@ -6,6 +6,7 @@ import logging
 from dataclasses import replace
 
 import pytest
+from test_webs_in_short import HOSTILE
 
 from hostile.catalogue import SCENARIOS
 from hostile.scenario import outcomes_of
@@ -27,7 +28,10 @@ DISORDERED = [
 """Scenarios, and seeds of the order in which answers come in; the first lost 71 of 150 contents."""
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+OTHERS = [scenario for scenario in SCENARIOS if scenario.name not in HOSTILE.values()]
+
+
+@pytest.mark.parametrize("scenario", OTHERS, ids=lambda scenario: scenario.name)
 async def test_holds(scenario):
     problems = {outcome.mode: outcome.problems for outcome in await outcomes_of(scenario)}
     assert not any(problems.values()), problems
