@@ -134,6 +134,17 @@ class TestProofs:
         host.put_in_force()
         assert [watched.id for watched in host.canonical("http://a.example/4?zref=4")[1]] == [2]
 
+    def test_a_rule_over_what_two_spellings_share_does_not_act(self):
+        host = HostRules("a.example", ())
+        for number, name in enumerate(("zref", "zsid"), 1):
+            host.take(row(number, Step("drop", name), right=9)._replace(is_manual=True), {})
+        host.put_in_force()
+        host.pages.add("http://a.example/4?zref=1&zsid=7", 4, 4)
+        for asked, rules in (("zref=2&zsid=7", (1,)), ("zref=1&zsid=8", (2,)), ("zref=2&zsid=8", (1, 2))):
+            hit = host.hit(f"http://a.example/4?{asked}", 0)
+            assert hit is not None
+            assert hit.rules == rules
+
     def test_the_least_doubtful_rule_is_proved_first(self):
         trusted, doubted = (WatchedRule(row(n, step)) for n, step in enumerate((DROP, TEMPLATE)))
         judge = RuleJudge(cube_of(same_kind(DROP, [(20, 0)]) + same_kind(TEMPLATE, [(1, 9)])))

@@ -143,10 +143,11 @@ class HostRules:
         if not self._acting or form in self.pages.clusters or self._is_asked(form):
             return None
         canonical, rules = self.canonical(form)
-        if not rules or not all(rule.holds(form, canonical, callback) for rule in rules):
-            return None
         standing = self.standing(canonical)
         target = standing if standing is not None else self.pages.namer(canonical)
+        rules = self._needed(form, target or self._standing_in(canonical, callback), rules)
+        if not rules or not all(rule.holds(form, canonical, callback) for rule in rules):
+            return None
         if len(rules) > 1 and self._is_disputed(rules):
             return None
         if target is None:
@@ -159,6 +160,20 @@ class HostRules:
             is_saved = callback_of(cluster) == callback
         hit = self._saying(rules, target, is_fetched=True)
         return hit._replace(is_named=standing is None) if is_saved else None
+
+    @staticmethod
+    def _needed(form: str, target: str | None, rules: list[WatchedRule]) -> list[WatchedRule]:
+        """Return those of *rules* that make one page of *form* and its *target* by themselves.
+
+        Where both have one session the rule about that says nothing of them: it may be uncertain yet, and is not tested.
+        """
+        if target is None or len(rules) < 2:
+            return rules
+        needed = [rule for rule in rules if rule.taken(form) != rule.taken(target)]
+        mine, its = form, target
+        for rule in needed:
+            mine, its = rule.image(mine) or mine, rule.image(its) or its
+        return needed if mine == its else rules
 
     def _of_unread(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> Hit | None:
         """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
