@@ -39,10 +39,14 @@ LIVE = b"live"
 REFERER = "r"
 """Stored in place of the header that names the page that the URL was found on."""
 
-DEFAULTS = Request("http://default.invalid").to_dict()
-
 APART = frozenset({"url", "priority", "headers", "meta"})
 """Attributes that are columns of their own, or are stored otherwise."""
+
+_PLAIN = Request("http://default.invalid").to_dict()
+DEFAULTS = [(name, _PLAIN.get(name)) for name in Request.attributes if name not in APART]
+"""The other attributes, and what they are of a plain GET."""
+
+_encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 BYTES = "b"
 """Where a body is kept that is no ASCII, as Latin-1."""
@@ -93,7 +97,7 @@ class RequestPayloads:
         if not fields:
             return None
         if self._is_json(fields):
-            return json.dumps(fields, separators=(",", ":")).encode()
+            return _encoded(fields).encode()
         return self._pickled(fields, request) if self._is_stored else self._keep(request, is_lost=False)
 
     def _shared(self, request: Request, parent: str | None) -> bytes | None:
@@ -107,7 +111,7 @@ class RequestPayloads:
         except RecursionError:
             why = "what it hands on holds itself"
         if why is None:
-            return json.dumps(fields, separators=(",", ":")).encode() if fields else None
+            return _encoded(fields).encode() if fields else None
         self._counts["scheduler/unserializable"] += 1
         name = self.spider.name if self.spider is not None else ""
         asked = f"{redacted(request.url)} (callback {callback_of(request) or 'parse'})"
@@ -147,10 +151,11 @@ class RequestPayloads:
         :raises ValueError: a callback is not a method of the spider, or the class is not found under its name.
         """
         kind = type(request)
-        fields = {name: getattr(request, name) for name in kind.attributes if name not in APART}
         if kind is Request:
-            fields = {name: value for name, value in fields.items() if DEFAULTS.get(name) != value}
+            each = ((name, getattr(request, name), default) for name, default in DEFAULTS)
+            fields = {name: value for name, value, default in each if value != default}
         else:  # whose own defaults may be others
+            fields = {name: getattr(request, name) for name in kind.attributes if name not in APART}
             fields["_class"] = _name_of(kind)
         for name in ("callback", "errback"):
             if callable(fields.get(name)):
@@ -214,11 +219,7 @@ class RequestPayloads:
         fields = self._told(payload)
         fields.pop(REFERER, None)
         fields.get("headers", {}).pop("Referer", None)
-        return (
-            json.dumps(fields, separators=(",", ":")).encode()
-            if payload.startswith(b"{")
-            else pickle.dumps(fields, protocol=4)
-        )
+        return _encoded(fields).encode() if payload.startswith(b"{") else pickle.dumps(fields, protocol=4)
 
     def callback(self, payload: bytes | None) -> str:
         if payload is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from scrapy_replica.address import host_of
 from scrapy_replica.decision import Reason
@@ -29,17 +28,14 @@ def path_prefixes(url: str) -> tuple[str, ...]:
     >>> path_prefixes("http://a.example/cal/2024/05?view=day&x=1")
     ('a.example', 'a.example/cal', 'a.example/cal/2024', 'a.example/cal/2024?view&x')
     """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ()
+    base, _, query = url.partition("#")[0].partition("?")
     key = host_of(url)
     keys = [key]
-    for directory in parts.path.split("/")[1:-1][:MAX_DEPTH]:
+    for directory in base.partition("://")[2].split("/")[1:-1][:MAX_DEPTH]:
         key += "/" + directory
         keys.append(key)
-    if parts.query:
-        names = sorted({argument.partition("=")[0] for argument in parts.query.replace(";", "&").split("&")})
+    if query:
+        names = sorted({argument.partition("=")[0] for argument in query.replace(";", "&").split("&")})
         keys.append(key + "?" + "&".join(names))
     return tuple(keys)
 
