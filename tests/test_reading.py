@@ -92,7 +92,7 @@ async def test_of_a_clean_site_a_share_is_read_and_each_page_fetched_in_the_orde
 
 @pytest.mark.parametrize(
     ("web", "most"),
-    [(with_staging, 170), (with_sessions, 230), (with_the_other_scheme, 195)],
+    [(with_staging, 170), (with_sessions, 230), (with_the_other_scheme, 200)],
     ids=["staging", "sessions", "scheme"],
 )
 async def test_what_begins_late_is_saved_nearly_as_if_all_pages_were_read(web, most):

@@ -31,7 +31,7 @@ class Fetches(Parts):
         if not page.is_read:
             return self._observe_unread(page, url_id, depth, size)
         relevance = self.runner.relevance.of(page)
-        before = None if self.store.urls.is_first(url_id) else self.store.pages.judgement(url_id)
+        before = self.store.pages.judgement(url_id)
         novelty, twin = self.duplicates.judge(page, url_id, before)
         if twin is not None:
             self.reading.found()

@@ -68,6 +68,10 @@ class LateSamples:
         """Number of the pass and id of the newest URL at which an earlier run had looked at every claim."""
         self._sampled: dict[Claim, int] = {}
         """Claim of which some of what it suppressed was fetched at the end -> the newest URL that it had suppressed."""
+        self._n_further: Counter[Claim] = Counter()
+        """URLs fetched because late samples led to them: :data:`DOUBTED` of a claim, since an endless web has always more."""
+        self._n_values: Counter[Claim] = Counter()
+        """URLs fetched for a value of an argument: :data:`AT_THE_END` of a claim. Of sessions there are ever new ones."""
 
     def draw(self) -> bool:
         """Ask for some of what every claim suppressed, when nothing else is left to fetch; tell whether any was.
@@ -126,9 +130,13 @@ class LateSamples:
         if looked_until is None or self._is_doubted(claim, n_agreed):
             chosen = self._some_of(claim, self._most(claim))
         else:
-            chosen = self._some_of(claim, FURTHER, looked_until)
+            chosen = self._some_of(claim, min(FURTHER, DOUBTED - self._n_further[claim]), looked_until)
+            self._n_further[claim] += len(chosen)
         is_asked = self._enter(chosen, reason)
         untried = self._untried(claim) if claim.kind in {Kind.MIRROR, Kind.RULE} else []
+        if claim.kind is Kind.RULE:
+            untried = untried[: AT_THE_END - self._n_values[claim]]
+            self._n_values[claim] += len(untried)
         return self._enter(untried, reason) or is_asked
 
     def _most(self, claim: Claim) -> int:
@@ -152,7 +160,7 @@ class LateSamples:
         """
         found = [row for row, _ in self._suppressed(claim) if row.id > looked_until]
         furthest = sorted(found, key=self._n_led_to, reverse=True)[:1]
-        return [*furthest, *spread([row for row in found if row not in furthest], most - 1)]
+        return [*furthest, *spread([row for row in found if row not in furthest], most - 1)][: max(0, most)]
 
     def _n_led_to(self, row: Suppressed) -> int:
         """Return how far the representative of *row* was the first to lead, in bytes of hashes."""
