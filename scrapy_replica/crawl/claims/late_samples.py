@@ -69,9 +69,9 @@ class LateSamples:
         self._sampled: dict[Claim, int] = {}
         """Claim of which some of what it suppressed was fetched at the end -> the newest URL that it had suppressed."""
         self._n_further: Counter[Claim] = Counter()
-        """URLs fetched because late samples led to them: :data:`DOUBTED` of a claim, since an endless web has always more."""
+        """URLs fetched because late samples led to them: :data:`DOUBTED` of a claim. An endless web has always more."""
         self._n_values: Counter[Claim] = Counter()
-        """URLs fetched for a value of an argument: :data:`AT_THE_END` of a claim. Of sessions there are ever new ones."""
+        """URLs fetched for a value of an argument: :data:`AT_THE_END` of a claim. Sessions are ever new values."""
 
     def draw(self) -> bool:
         """Ask for some of what every claim suppressed, when nothing else is left to fetch; tell whether any was.

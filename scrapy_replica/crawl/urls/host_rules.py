@@ -165,7 +165,7 @@ class HostRules:
     def _needed(form: str, target: str | None, rules: list[WatchedRule]) -> list[WatchedRule]:
         """Return those of *rules* that make one page of *form* and its *target* by themselves.
 
-        Where both have one session the rule about that says nothing of them: it may be uncertain yet, and is not tested.
+        Where both have one session the rule about that says nothing of them: it may be uncertain, and is not tested.
         """
         if target is None or len(rules) < 2:
             return rules
