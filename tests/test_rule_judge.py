@@ -145,6 +145,20 @@ class TestProofs:
             assert hit is not None
             assert hit.rules == rules
 
+    def test_a_spelling_that_waits_stands_for_others_where_one_rule_makes_up_the_form(self):
+        host = HostRules("a.example", ())
+        order, session = (host.take(row(n, Step("drop", name), right=9), {}) for n, name in ((1, "zref"), (2, "zsid")))
+        order.linked, order.images, session.images = 9, 9, 9  # pages lead to URLs without the one, and not the other
+        for n in range(3):
+            order.record(f"http://a.example/{n}?zref=1&zsid=7", f"http://a.example/{n}?zsid=7", 0, is_same=True)
+            session.record(f"http://a.example/{n}?zsid=7", f"http://a.example/{n}", 0, is_same=True)
+        host.put_in_force()
+        waiting = "http://a.example/4?zref=1&zsid=7"
+        host.waits(waiting, 0)
+        hit = host.hit("http://a.example/4?zref=2&zsid=7", 0)
+        assert hit is not None
+        assert (hit.target, hit.rules) == (waiting, (1,))
+
     def test_the_least_doubtful_rule_is_proved_first(self):
         trusted, doubted = (WatchedRule(row(n, step)) for n, step in enumerate((DROP, TEMPLATE)))
         judge = RuleJudge(cube_of(same_kind(DROP, [(20, 0)]) + same_kind(TEMPLATE, [(1, 9)])))

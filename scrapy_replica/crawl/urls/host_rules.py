@@ -143,15 +143,15 @@ class HostRules:
         if not self._acting or form in self.pages.clusters or self._is_asked(form):
             return None
         canonical, rules = self.canonical(form)
+        if not rules:
+            return None
         standing = self.standing(canonical)
         target = standing if standing is not None else self.pages.namer(canonical)
-        rules = self._needed(form, target or self._standing_in(canonical, callback), rules)
-        if not rules or not all(rule.holds(form, canonical, callback) for rule in rules):
-            return None
-        if len(rules) > 1 and self._is_disputed(rules):
-            return None
         if target is None:
             return self._of_unread(form, canonical, rules, callback)
+        rules = self._needed(form, target, rules)
+        if not self._may_act(form, canonical, rules, callback):
+            return None
         cluster = self.pages.clusters.get(target)
         if cluster is None or self.pages.is_boilerplate(cluster):
             # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
@@ -160,6 +160,11 @@ class HostRules:
             is_saved = callback_of(cluster) == callback
         hit = self._saying(rules, target, is_fetched=True)
         return hit._replace(is_named=standing is None) if is_saved else None
+
+    def _may_act(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> bool:
+        """Tell whether *rules* hold where *form* is, and no page showed that together they are wrong."""
+        are_held = all(rule.holds(form, canonical, callback) for rule in rules)
+        return are_held and not (len(rules) > 1 and self._is_disputed(rules))
 
     @staticmethod
     def _needed(form: str, target: str | None, rules: list[WatchedRule]) -> list[WatchedRule]:
@@ -175,11 +180,14 @@ class HostRules:
             mine, its = rule.image(mine) or mine, rule.image(its) or its
         return needed if mine == its else rules
 
-    def _of_unread(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> Hit | None:
+    def _of_unread(self, form: str, canonical: str, rules: list[WatchedRule], callback: int) -> Hit | None:
         """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
         is_made_up = not all(rule.are_images_linked for rule in rules)
         waiting = self._standing_in(canonical, callback) if is_made_up else None
         if waiting == form:
+            return None
+        rules = self._needed(form, waiting, rules)
+        if not self._may_act(form, canonical, rules, callback):
             return None
         if waiting in self.pages.clusters:
             is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
