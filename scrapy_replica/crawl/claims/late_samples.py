@@ -133,10 +133,12 @@ class LateSamples:
             chosen = self._some_of(claim, min(FURTHER, DOUBTED - self._n_further[claim]), looked_until)
             self._n_further[claim] += len(chosen)
         is_asked = self._enter(chosen, reason)
-        untried = self._untried(claim) if claim.kind in {Kind.MIRROR, Kind.RULE} else []
-        if claim.kind is Kind.RULE:
-            untried = untried[: AT_THE_END - self._n_values[claim]]
-            self._n_values[claim] += len(untried)
+        if claim.kind is Kind.MIRROR:
+            return self._enter(self._untried(claim), reason) or is_asked
+        if claim.kind is not Kind.RULE or self._n_values[claim] >= AT_THE_END:
+            return is_asked
+        untried = self._untried(claim)[: AT_THE_END - self._n_values[claim]]
+        self._n_values[claim] += len(untried)
         return self._enter(untried, reason) or is_asked
 
     def _most(self, claim: Claim) -> int:
