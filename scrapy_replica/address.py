@@ -110,6 +110,11 @@ def redacted(text: str) -> str:
     return _TOLD.sub(r"\1***", _USER.sub("***@", text))
 
 
+def shown_value(argument: str, value: str) -> str:
+    """Return the *value* of an *argument* of a URL as it is told: blotted out where the argument is token-like."""
+    return "***" if _TOLD.match(f"?{argument}={value}") else value
+
+
 def without_user(url: str) -> str:
     """Return *url* without user name and password."""
     return _USER.sub("", url) if "@" in url else url

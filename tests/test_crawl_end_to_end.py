@@ -64,6 +64,16 @@ class TestTopicSpider:
         result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/", domains="a.example")
         assert set(result.urls) == set(pages)
 
+    async def test_a_class_may_say_where_it_begins_and_stays(self):
+        class Own(TopicSpider):
+            start_urls = ("http://a.example/",)
+            allowed_domains = ("a.example",)
+
+        pages = {"http://a.example/": page(["/1", "http://b.example/"]), "http://a.example/1": page(seed=1)}
+        assert set((await crawl(Own, pages, REPLICA)).urls) == set(pages)
+        elsewhere = await crawl(Own, pages, REPLICA, seeds="http://b.example/", domains="b.example")
+        assert elsewhere.urls == ["http://b.example/"]
+
     async def test_depth_limit_and_url_length(self):
         pages = {f"http://a.example/{i}": page([f"/{i + 1}", "/" + "x" * 50], seed=i) for i in range(5)}
         settings = {**REPLICA, "DEPTH_LIMIT": 2, "URLLENGTH_LIMIT": 40}

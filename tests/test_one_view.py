@@ -13,6 +13,7 @@ from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.served import ServedJob
+from scrapy_replica.words.terminal import percent
 
 HOST, N = "http://a.example/", 60
 
@@ -93,10 +94,11 @@ async def test_no_number_differs(most, tmp_path, caplog):
     }
     served = {tile["name"]: number(tile["value"]) for tile in shown["figures"]["figures"]}
     errors = found["failed"] + found["refused"]
+    share = percent(found["saved"] / (found["saved"] + found["fetches"]))
     assert tiles["new pages"] == served["new"] == found["novel"]
     assert tiles["repeats of other pages"] == served["duplicates"] == duplicates
     assert tiles["errors"] == served["errors"] == errors
-    assert tiles["fetches saved, at least"] == served["fetches saved"] == found["saved"]
+    assert tiles[f"fetches saved, at least ({share})"] == served["fetches saved"] == found["saved"]
     assert (served["pages"], served["waiting"]) == (found["pages"], found["urls.waiting"])
     headline = shown["figures"]["headline"]
     assert summary.removeprefix("In short").strip().startswith(headline)
@@ -105,7 +107,7 @@ async def test_no_number_differs(most, tmp_path, caplog):
     dropped = sum(n for name, n in found.items() if name.startswith("dropped."))
     assert f"{dropped:,} URLs are left out now" in left_out
     assert f"at least {found['saved']:,} requests fewer" in left_out
-    assert f"Saved: at least {found['saved']:,} requests" in text
+    assert f"At least {found['saved']:,} of {found['saved'] + found['fetches']:,} requests saved ({share})" in text
     again = html.fromstring(shown["report"]["update"]["sections"]["saved"]).text_content()
     assert left_out.endswith(" ".join(again.split()))
     assert caplog.text.count("Rule 1 is in force: ") == 1

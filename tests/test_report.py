@@ -190,7 +190,7 @@ class TestFigures:
         assert "/ 13 7 3 3 1 /docs/ 3 1 2 0 1 /docs/a/ 2 1 1 0 1" in text
         rows = charts["site-0"].data["bars"]
         of_docs = {row["kind"]: row["number"] for row in rows if row["name"] == "/docs/"}
-        assert of_docs == {"new pages": 1, "repeats": 2, "errors": 0, "left out": 1}
+        assert of_docs == {"new pages": 1, "repeats": 2, "errors": 0, "short pages, files": 0, "left out": 1}
 
     def test_traps_by_place(self, store):
         for n in range(5):

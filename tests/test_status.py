@@ -211,7 +211,7 @@ class TestText:
         assert "  new                            6    86 %" in out
         assert "host is a copy of another      0            4       2      1" in out
         told = " ".join(out.split())
-        assert "Saved: at least 4 requests; 2 tests, 1 wrong. Lost: about 3 pages." in told
+        assert "At least 4 of 14 requests saved (29 %); 2 tests, 1 wrong. Lost: about 3 pages." in told
         assert "b.example is a.example, score 0.90, 4 URLs saved" in out
 
     def test_the_control_page_says_the_same(self, job):
@@ -219,7 +219,7 @@ class TestText:
             status = reader.status(None, 1)
             tiles = {tile["name"]: tile["note"] for tile in view.figures(reader, status, is_running=False)["figures"]}
         assert (found := figures(job))["lost.about"] == pytest.approx(0.75 * found["saved"], rel=0.1)
-        assert tiles["fetches saved"] == "2 tests, 1 wrong"
+        assert tiles["fetches saved"] == "29 %; 2 tests, 1 wrong"
 
     def test_what_a_person_blocked_is_not_told_as_found(self, tmp_path):
         db = SqliteCrawlDB(tmp_path)

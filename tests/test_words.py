@@ -220,6 +220,15 @@ def test_claims(name, told):
     [
         ("a.example", [], [["drop", "sid", None]], "on a.example the page is the same without the argument sid"),
         (
+            "a.example",
+            [["q:token", "=", "x1", True]],
+            [["drop", "sid", "5cc3"], ["set", "sid", "1a29"], ["drop", "api_key", "s3cret"]],
+            (
+                "on a.example the page is the same without the argument sid=***, with the argument sid=***, "
+                "without the argument api_key=***, where argument token is ***"
+            ),
+        ),
+        (
             ".a.example",
             [["p0", "=", "shop", True], ["q:id", "has", "", False]],
             [["drop", "sort", "asc"], ["unslash", "", None]],

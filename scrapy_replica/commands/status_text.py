@@ -10,7 +10,7 @@ from scrapy_replica.commands.acts import said
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.status import UNTESTED
 from scrapy_replica.decision import Action, Reason
-from scrapy_replica.report.headline import headline, tests_in_words
+from scrapy_replica.report.headline import headline, tests_in_words, told_savings
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.words.phrases import REASONS, STANDINGS, coverage
 from scrapy_replica.words.rules import rule
@@ -187,7 +187,7 @@ def _lost(status: Status) -> str:
     """Return what was saved in all, and what the samples of each reason say was lost with it."""
     if not status.saved:
         return ""
-    told, lost = f"Saved: at least {counted(status.n_saved, 'request')}", status.lost
+    told, lost = f"At least {told_savings(status)}", status.lost
     if lost is None:
         told += ". No sample tells whether rightly."
     else:

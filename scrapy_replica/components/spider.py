@@ -33,8 +33,10 @@ IGNORED = frozenset(IGNORED_EXTENSIONS)
 class TopicSpider(Spider):
     """Crawls from *seeds* and yields an item for each page.
 
-    :param seeds: URLs, separated by commas or white space, or the path of a file with one URL a line.
-    :param domains: domains to stay in, separated by commas; empty for the whole web.
+    :param seeds: URLs, separated by commas or white space, or the path of a file with one URL a line; ``start_urls``
+        of the class if there is none.
+    :param domains: domains to stay in, separated by commas; ``allowed_domains`` of the class if there is none, and else
+        the whole web.
     :param fields: what items hold, separated by commas: names of :data:`FIELDS`.
     :param new_only: give no item of a page that repeats another one.
 
@@ -54,8 +56,10 @@ class TopicSpider(Spider):
         super().__init__(**kwargs)
         self.fields = read_fields(fields)
         self.new_only = str(new_only).lower() in {"1", "true", "yes"}
-        self.start_urls = read_seeds(seeds)
-        self.allowed_domains = [domain.strip().lower() for domain in domains.split(",") if domain.strip()]
+        if seeds or not self.start_urls:
+            self.start_urls = read_seeds(seeds)
+        allowed = domains.split(",") if domains else getattr(self, "allowed_domains", [])
+        self.allowed_domains = [domain.strip().lower() for domain in allowed if domain.strip()]
         self._suffixes = tuple("." + domain for domain in self.allowed_domains)
         self._extractor = LinkExtractor(allow_domains=self.allowed_domains)
 

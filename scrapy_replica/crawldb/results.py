@@ -75,6 +75,11 @@ class Place(NamedTuple):
     """URLs that are not fetched."""
 
     @property
+    def others(self) -> int:
+        """Fetches that are none of these: redirects, files, and pages of too little text to tell."""
+        return max(0, self.fetches - self.novel - self.duplicates - self.errors)
+
+    @property
     def urls(self) -> int:
         """URLs that were fetched or are left out."""
         return self.fetches + self.dropped

@@ -45,6 +45,11 @@ class Traffic(NamedTuple):
         """Fetches that went wrong."""
         return self.failed + self.refused
 
+    @property
+    def others(self) -> int:
+        """Fetches that are none of these: redirects, files, and pages of too little text to tell."""
+        return max(0, self.fetches - self.novel - self.duplicates - self.errors)
+
     def plus(self, other: Traffic) -> Traffic:
         """Return both together."""
         return Traffic(*(one + more for one, more in zip(self, other, strict=True)))
@@ -197,6 +202,11 @@ class Status(NamedTuple):
         found there and left out by rules: a URL without its session begins another one.
         """
         return max(0, sum(self.saved.values()) - self.added - self.of_added)
+
+    @property
+    def saved_share(self) -> float:
+        """Share of :attr:`n_saved` among these and the URLs that were fetched."""
+        return self.n_saved / max(1, self.n_saved + self.total.fetches)
 
     @property
     def saved(self) -> Mapping[Reason, int]:

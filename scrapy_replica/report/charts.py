@@ -63,6 +63,7 @@ KINDS = {
     "repeats": "var(--repeat)",
     "on topic": "var(--topic)",
     "errors": "var(--error)",
+    "short pages, files": "var(--other)",
     "left out": "var(--left-out)",
 }
 """What comes of a URL, and its colour."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,6 +20,10 @@ from scrapy_replica.words.terminal import amount, counted, day, lasting, percent
 from scrapy_replica.words.terminal import share as of_all
 from scrapy_replica.words.text import cleaned
 
+if TYPE_CHECKING:
+    from scrapy_replica.crawldb.results import Place
+    from scrapy_replica.crawldb.status import Traffic
+
 BARS = 15
 """Hosts that have a bar."""
 
@@ -31,10 +35,6 @@ DEEPEST = 5
 
 ROWS = 10
 """Rows of the table that says what the curves do."""
-
-
-OF_PLACES = ("new pages", "repeats", "errors", "left out")
-"""What came of the URLs of a directory."""
 
 
 class Section(NamedTuple):
@@ -144,20 +144,18 @@ def _sites(figures: Figures) -> list[Chart]:
 
 
 def _site(n: int, site: Site) -> Chart:
-    parts = [
-        (place.path, dict(zip(OF_PLACES, (place.novel, place.duplicates, place.errors, place.dropped), strict=True)))
-        for place in site.places
-    ]
+    parts = [(place.path, _came_of(place) | {"left out": place.dropped}) for place in site.places]
     return _bars(f"site-{n}", parts, f"Bars: what came of the URLs of {shown(site.host)}, by directory.")
 
 
 def _hosts(figures: Figures) -> list[Chart]:
-    parts = [
-        (host.host, {"new pages": traffic.novel, "repeats": traffic.duplicates, "errors": traffic.errors})
-        for host in figures.status.hosts[:BARS]
-        for traffic in [host.traffic]
-    ]
+    parts = [(host.host, _came_of(host.traffic)) for host in figures.status.hosts[:BARS]]
     return [_bars("hosts", parts, f"Bars: what came of the URLs fetched, of at most {BARS} hosts.")]
+
+
+def _came_of(some: Place | Traffic) -> dict[str, int]:
+    counts = some.novel, some.duplicates, some.errors, some.others
+    return dict(zip(("new pages", "repeats", "errors", "short pages, files"), counts, strict=True))
 
 
 def _bars(chart: str, parts: Sequence[tuple[str, dict[str, int]]], label: str) -> Chart:

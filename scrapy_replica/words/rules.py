@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scrapy_replica.address import shown_value
 from scrapy_replica.words.text import cleaned
 
 _STEPS = {
@@ -41,6 +42,8 @@ def rule(record: Mapping[str, Any]) -> str:
 
 
 def _step(kind: str, key: str, value: str | None = None) -> str:
+    if kind in {"drop", "set"} and value:
+        value = shown_value(key, value)
     if kind == "drop" and value is not None:
         key = f"{key}={value}"
     if kind == "subpath":
@@ -51,7 +54,9 @@ def _step(kind: str, key: str, value: str | None = None) -> str:
 
 
 def _condition(key: str, test: str, value: str, holds: object) -> str:
-    name = f"argument {key[2:]}" if key.startswith("q:") else _KEYS.get(key, "")
+    name = _KEYS.get(key, "")
+    if key.startswith("q:"):
+        name, value = f"argument {key[2:]}", shown_value(key[2:], value)
     if not name:
         place = int(key[1:])
         name = f"part {place + 1} of the path" if place >= 0 else ("the last part", "the last part but one")[-1 - place]
