@@ -329,7 +329,7 @@ class TestLedger:
         pages = {
             **EXACT,
             f"{TOP}other": page(
-                ["/near", "http://www.b.example/", "/gone", *(f"/d/{n}" for n in range(5))], seed="other"
+                ["/near", "/asked?x=1", "http://www.b.example/", "/gone", *(f"/d/{n}" for n in range(5))], seed="other"
             ),
             f"{TOP}near": page(["/behind-near"], seed="same", words=200).replace("<p>", "<p>bander "),
             f"{TOP}behind-near": page(seed="behind near"),
@@ -377,12 +377,13 @@ class TestLedger:
                 "decisions: none",
             ),
             f"{TOP}gone": ("status: 404", "state: fetched"),
+            "a.example/asked": ("asked for: a.example/asked; not known", f"url: {TOP}asked?x=1"),
             "a.example/gone": (f"url: {TOP}gone", "status: 404"),
             "https://A.example:443/gone/": (f"url: {TOP}gone", "not known to the letter"),
             f"{TOP}d/%34": (f"asked for: {TOP}d/%34; not known to the letter, but as: url: {TOP}d/4",),
             "a.example": (
                 "ip: 192.0.2.1",
-                "URLs: 12 fetched, 2 not fetched",
+                "URLs: 13 fetched, 2 not fetched",
                 "2 URLs: limit of pages below its path; not fetched",
             ),
         }.items():

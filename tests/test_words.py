@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_replica.claim import Claim, Restoration, Why
+from scrapy_replica.claim import Claim, Restoration, Standing, Why
 from scrapy_replica.decision import Action, Outcome, Reason
 from scrapy_replica.records import Verdict
 from scrapy_replica.words import phrases, rules, terminal
@@ -281,3 +281,9 @@ def test_scores_that_differ_are_told_apart(values, told):
 )
 def test_an_excerpt_ends_with_a_word(text, told):
     assert of_others.excerpt(text, 12) == told
+
+
+def test_a_rule_that_was_never_wrong_is_not_called_refuted():
+    assert phrases.rule_standing(Standing.REFUTED, 2) == "refuted"
+    assert phrases.rule_standing(Standing.REFUTED, 0).startswith("ended, for its tests")
+    assert phrases.rule_standing(Standing.IN_FORCE, 0) == "in force"

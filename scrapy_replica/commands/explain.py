@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -95,9 +96,12 @@ class ExplainCommand(Command):
 def explain_any(job: SqliteReader, what: str) -> dict[str, Any] | None:
     """Return what *job* knows of a URL, or of one of a host and path; ``None`` if nothing.
 
+    Where it is known with arguments alone, one of these is told.
+
     :raises ValueError: it is no URL.
     """
-    for url in spellings(what):
+    meant = spellings(what)
+    for url in chain(meant, filter(None, map(job.url_with_arguments, meant))):
         known = explain_url(job, url)
         if known is not None:
             told = {} if known["url"].endswith(what) else {"asked for": what}

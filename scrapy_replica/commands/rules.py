@@ -15,7 +15,7 @@ from scrapy_replica.commands.order import order
 from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
 from scrapy_replica.urls.interchange import GIVEN, dumps, rules_at
 from scrapy_replica.urls.rule import Rule
-from scrapy_replica.words.phrases import STANDINGS
+from scrapy_replica.words.phrases import STANDINGS, rule_standing
 from scrapy_replica.words.rules import rule as in_words
 from scrapy_replica.words.terminal import counted, wrapped
 from scrapy_replica.words.text import cleaned
@@ -90,7 +90,7 @@ def list_rules(opts: argparse.Namespace) -> None:
 
 def _described(view: RuleView, *, is_ending: bool) -> dict[str, Any]:
     row, saved = view
-    state = STANDINGS[row.state] + (" until the crawl goes on" if is_ending else "")
+    state = rule_standing(row.state, row.wrong) + (" until the crawl goes on" if is_ending else "")
     pairs = f"{counted(row.right, 'pair')} right, {row.wrong or 'none'} wrong"
     told = f"{state}; {_origin(row)}; {pairs}; {counted(saved, 'URL')} not fetched"
     record = {"state": row.state, "right": row.right, "wrong": row.wrong, "saved": saved, "manual": row.is_manual}

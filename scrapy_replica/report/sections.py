@@ -223,6 +223,7 @@ TEMPLATES.globals |= {
     "headline": headline,
     "REASONS": phrases.REASONS,
     "STANDINGS": phrases.STANDINGS,
+    "rule_standing": phrases.rule_standing,
     "TRAPS": phrases.TRAPS,
     "counted": counted,
     "evidence_of": phrases.evidence_of,

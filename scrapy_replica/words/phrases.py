@@ -331,3 +331,9 @@ STANDINGS = {
     Standing.DISABLED: "switched off by hand",
 }
 """How a claim stands."""
+
+
+def rule_standing(state: Standing, wrong: int) -> str:
+    """Return how a rule stands of which *wrong* pairs were wrong."""
+    is_told = state is not Standing.REFUTED or wrong
+    return STANDINGS[state] if is_told else "ended, for its tests told nothing or led elsewhere"

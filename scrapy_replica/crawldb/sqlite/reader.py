@@ -158,6 +158,11 @@ class SqliteReader:
         ).fetchone()
         return row
 
+    def url_with_arguments(self, url: str) -> str | None:
+        """Return a URL that is *url* with arguments, if there is one. It may read every URL of the job."""
+        found = self._column("SELECT url FROM urls WHERE url > ? AND url < ? LIMIT 1", (f"{url}?", f"{url}@"))
+        return found[0] if found else None
+
     def host_names(self) -> list[str]:
         """Return the names of all hosts."""
         return self._column("SELECT DISTINCT name FROM hosts", ())
