@@ -57,6 +57,16 @@ def test_the_commands_of_the_image_are_commands():
         parser_of(command_named(name)).parse_args(arguments)
 
 
+def test_the_image_copies_what_the_package_is_made_of():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    copied = re.findall(r"^COPY (.+) \S+$", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
+    names = {name for line in copied for name in line.split()}
+    assert all((ROOT / name).exists() for name in names)
+    licences = setup["metadata"]["license_files"].split()
+    assert {name.partition("/")[0] for name in licences} | {"pyproject.toml", "setup.cfg", "README.md"} <= names
+
+
 def test_the_image_has_extras_that_there_are():
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
