@@ -20,6 +20,8 @@ class Link(NamedTuple):
     """Anchor text, white space folded; the ``alt`` of an image where there is no text."""
     position: int = 0
     """Place among the page's links, from 0, in document order."""
+    is_shy: bool = False
+    """Its page asks that it not be followed (``rel=nofollow``), or shows it to nobody."""
 
 
 class FormField(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -24,21 +23,35 @@ def paragraphs() -> dict[str, list[str]]:
 
 
 @cache
-def _chain() -> dict[str, list[str]]:
-    """Word -> those that follow it somewhere."""
+def _chain(order: int) -> dict[tuple[str, ...], list[str]]:
+    """Words in a row -> those that follow them somewhere."""
     followers = defaultdict(list)
     words = [word for parts in paragraphs().values() for part in parts for word in part.split()]
-    for word, follower in pairwise(words):
-        followers[word].append(follower)
+    for place in range(len(words) - order):
+        followers[tuple(words[place : place + order])].append(words[place + order])
     return dict(followers)
 
 
-def babble(seed: object, words: int = 300) -> str:
-    """Return so many *words* of a Markov chain of order 1."""
-    random, followers = Random(str(seed)), _chain()
-    said = [random.choice(list(followers))]
+def babble(seed: object, words: int = 300, order: int = 1) -> str:
+    """Return so many *words* of a Markov chain."""
+    random, followers = Random(str(seed)), _chain(order)
+    begins = list(followers)
+    said = [*random.choice(begins)]
     while len(said) < words:
-        said.append(random.choice(followers.get(said[-1]) or ["so"]))
+        said.append(random.choice(followers.get(tuple(said[-order:])) or random.choice(begins)))
+    return " ".join(said)
+
+
+def written(seed: object, sentences: int = 30) -> str:
+    """Return text about a dozen things that come back in it, as a language model writes it."""
+    random = Random(str(seed))
+    syllables = ("ba", "ren", "tol", "mik", "sa", "dor", "vel", "nu", "kar", "lim")
+    things = ["".join(random.choice(syllables) for _ in range(3)) for _ in range(40)]
+    said = (
+        f"The {random.choice(things)} of a {random.choice(things)} is what it was in the {random.choice(things)}, and"
+        f" with {random.choice(things)} it has been as {random.choice(things)} as the others."
+        for _ in range(sentences)
+    )
     return " ".join(said)
 
 

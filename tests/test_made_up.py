@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import islice
 from random import Random
 
 import pytest
-from babble import babble, real_pages
+from babble import babble, real_pages, written
+from lxml.html import document_fromstring
 from pyarrow import parquet as pq
 
-from scrapy_replica.crawl.urls.made_up import WINDOW, MadeUp, adaptation, packed_stems
+from scrapy_replica.crawl.urls.made_up import MAX_WAYS, WINDOW, MadeUp, adaptation, packed_stems
+from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.pages.terms import terms
-from scrapy_replica.records import Page
+from scrapy_replica.records import Link, Page
+from scrapy_replica.urls.shapes import TrapKind
 
 WORDS = ("alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel", "iris", "juniper", "kapok", "larch")
 
@@ -27,7 +31,7 @@ def is_called(texts, language="en"):
     made_up = MadeUp()
     for number, text in enumerate(texts):
         made_up.observe(page(number, text, language), number, "en")
-    return made_up.place_of("http://a.example/maze/x", len(texts) - 1) is not None
+    return made_up.maze_of("http://a.example/maze/x", len(texts) - 1) is not None
 
 
 def names(random):
@@ -56,10 +60,10 @@ class TestCalled:
         made_up = MadeUp()
         for number in range(WINDOW):
             made_up.observe(page(number, babble(number)), number, "en")
-        assert made_up.place_of("http://a.example/maze/new", 3) == "a.example/maze"
-        assert made_up.place_of("http://a.example/maze/new", 99) is None
-        assert made_up.place_of("http://a.example/maze/new", None) is None
-        assert made_up.place_of("http://a.example/real/new", 3) is None
+        assert made_up.maze_of("http://a.example/maze/new", 3) == (TrapKind.MADE_UP, "a.example/maze")
+        assert made_up.maze_of("http://a.example/maze/new", 99) is None
+        assert made_up.maze_of("http://a.example/maze/new", None) is None
+        assert made_up.maze_of("http://a.example/real/new", 3) is None
 
     def test_real_pages_open_the_place_again(self):
         made_up, texts = MadeUp(), real_pages()[:WINDOW]
@@ -67,7 +71,7 @@ class TestCalled:
             made_up.observe(page(number, babble(number)), number, "en")
         reopened = [made_up.observe(page(n, text), n, "en") for n, text in enumerate(texts)]
         assert reopened == [False] * (WINDOW - 1) + [True]
-        assert made_up.place_of("http://a.example/maze/new", 3) is None
+        assert made_up.maze_of("http://a.example/maze/new", 3) is None
 
 
 class TestNotCalled:
@@ -109,3 +113,70 @@ class TestNotCalled:
 
     def test_broken_text(self):
         assert not is_called(["\ud800 the \ud801 of", "", "\0"] * WINDOW)
+
+
+HOME = "http://a.example/"
+SHY = Link(f"{HOME}maze/in", is_shy=True)
+
+
+def labyrinth(entrances, inward=10, outward=0):
+    """Return what is known after a home page with *entrances*, and a window of pages with so many links to a place."""
+    made_up = MadeUp()
+    made_up.meet(Page(url=HOME, host="a.example", links=tuple(entrances)))
+    for number in range(WINDOW):
+        links = [Link(f"{HOME}maze/{number * 10 + k}") for k in range(inward)]
+        links += [Link(f"{HOME}part-{k}/") for k in range(outward)]
+        said = replace(page(number, written(number)), links=tuple(links))
+        made_up.observe(said, number, "en")
+    return made_up
+
+
+def is_waiting(made_up, url=f"{HOME}maze/new"):
+    return made_up.maze_of(url, 3) == (TrapKind.LABYRINTH, "a.example/maze")
+
+
+class TestLabyrinths:
+    def test_written_text_behind_hidden_links(self):
+        made_up = labyrinth([SHY])
+        assert is_waiting(made_up)
+        assert not is_waiting(made_up, f"{HOME}real/new")
+
+    def test_not_where_a_reader_is_led_or_a_person_is(self):
+        assert not is_waiting(labyrinth([SHY, Link(f"{HOME}maze/other")]))
+        assert not is_waiting(labyrinth([]))
+        made_up = labyrinth([SHY])
+        made_up.show(f"{HOME}maze/5")
+        assert not is_waiting(made_up)
+
+    def test_not_where_pages_have_a_menu(self):
+        assert not is_waiting(labyrinth([SHY], outward=5))
+
+    def test_a_link_that_is_shown_later_opens_it(self):
+        made_up = labyrinth([SHY])
+        made_up.meet(Page(url=f"{HOME}news", host="a.example", links=(Link(f"{HOME}maze/7"),)))
+        assert not is_waiting(made_up)
+
+    def test_links_of_other_hosts_tell_nothing(self):
+        assert not is_waiting(labyrinth([Link("http://b.example/maze/in", is_shy=True)]))
+
+    def test_a_host_of_a_thousand_places_has_none(self):
+        assert not is_waiting(labyrinth([SHY, *(Link(f"{HOME}{k}/") for k in range(MAX_WAYS))]))
+
+
+@pytest.mark.parametrize(
+    ("html", "is_shy"),
+    [
+        ('<a href="/x">x</a>', False),
+        ('<a href="/x" rel="noopener NoFollow">x</a>', True),
+        ('<div style="color: red; Display : none"><p><a href="/x">x</a></div>', False),  # no case-folding of styles
+        ('<div style="display: none"><p><a href="/x">x</a></div>', True),
+        ('<a href="/x" style="visibility:hidden">x</a>', True),
+        ('<ul hidden><li><a href="/x">x</a></ul>', True),
+        ('<a href="/x" rel="nofollow">x</a><a href="/x">seen as well</a>', False),
+        ('<a href="/x">seen</a><a href="/x" hidden>x</a>', False),
+        ('<div style="display:none"></div><a href="/x" rel="me">x</a>', False),
+    ],
+)
+def test_links_that_no_reader_is_to_follow(html, is_shy):
+    root = document_fromstring(f"<body>{html}</body>")
+    assert [link.is_shy for link in page_links(root, Base(HOME))] == [is_shy]

@@ -99,6 +99,7 @@ class Fetches(Parts):
         )
         self.store.pages.enter(row)
         self._note_host(page)
+        self.guard.meet(page)
         if is_new:
             self.n_pages += 1
             self.guard.count(page.url, page.host, self.store.urls.row(url_id).parent, is_novel=True)

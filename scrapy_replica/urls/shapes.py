@@ -45,6 +45,8 @@ class TrapKind(str, Enum):
     """No shape, but page after page the same text."""
     MADE_UP = "made-up-text"
     """No shape, and each page says something else, but a machine made it up."""
+    LABYRINTH = "labyrinth"
+    """No shape: no link that a reader sees leads in, and its pages lead to more of it."""
     NO_NEWS = "no-news"
     """No shape, and nothing proved: the place brought few new pages."""
 

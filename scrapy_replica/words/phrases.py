@@ -69,6 +69,7 @@ TRAPS = {
     "revisions": "it is another view or version of a wiki page, and such pages brought nothing new",
     "exact-repetition": "page after page where it lies has the same text",
     "made-up-text": "a machine made up the text of the pages where it lies",
+    "labyrinth": "only links that are hidden or nofollow lead to where it lies, and from there to more of it",
     "no-news": "few pages where it lies brought anything new",
 }
 """Kinds of traps."""
@@ -82,6 +83,7 @@ TRAP_NAMES = {
     "revisions": "views of wiki pages",
     "exact-repetition": "pages of one text",
     "made-up-text": "pages with text that a machine made up",
+    "labyrinth": "pages behind links that are hidden or nofollow",
     "no-news": "pages with little that is new",
 }
 """Kinds of traps, as names."""

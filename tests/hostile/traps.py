@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from random import Random
 from typing import Any
 
-from babble import babble, real_pages
+from babble import babble, real_pages, written
 from scrapy import Request
 from web import HTML
 
@@ -153,13 +153,37 @@ def babble_maze() -> Any:
     return lambda request: honest.get(request.url) or trap(request)
 
 
+def behind_hidden_links(says: Callable[[str], str]) -> Any:
+    """A site of prose; a maze of what *says* tells of each URL, to which only links lead that no reader sees."""
+    prose = real_pages()[:120]
+    honest = site(GOOD, len(prose), says=lambda number: prose[number], fanout=2)
+    way_in = '<div style="display: none"><a href="/maze/{}" rel="nofollow">archive</a></div></body>'
+
+    def answer(request: Request) -> Answer | None:
+        if known := honest.get(request.url):
+            status, headers, html = known
+            return status, headers, html.replace("</body>", way_in.format(f"in/{Random(request.url).random()}"))
+        if "/maze/" not in request.url:
+            return None
+        random = Random(request.url)
+        links = [f"/maze/{random.choice(MONTHS)}/{random.randrange(10**6)}" for _ in range(10)]
+        return page("", links, says=says(request.url))
+
+    return answer
+
+
 def spun(request: Request) -> Answer | None:
     """One text in which each word has two synonyms, ten links a page."""
     if "/spun/" not in request.url:
         return None
     random = Random(request.url)
-    said = " ".join(random.choice((word, f"{word}ish", f"{word}like")) for word in text("spun", 150).split())
-    return page("", [f"/spun/{random.randrange(10**6)}" for _ in range(10)], says=said)
+    return page("", [f"/spun/{random.randrange(10**6)}" for _ in range(10)], says=with_synonyms(request.url))
+
+
+def with_synonyms(seed: str) -> str:
+    """One text, with one of three synonyms for each of its words."""
+    random = Random(seed)
+    return " ".join(random.choice((word, f"{word}ish", f"{word}like")) for word in text("spun", 150).split())
 
 
 def before_the_rest(most: int, pattern: str) -> Any:
@@ -381,6 +405,22 @@ SCENARIOS = [
         name="babble without end",
         tried="A maze prints a Markov chain's words, ten links a page; a deep site leads into it everywhere.",
         pages=babble_maze,
+        seeds=top(GOOD),
+        settings={"CLOSESPIDER_PAGECOUNT": 400},
+        check=before_the_rest(2 * WINDOW, "/maze/"),
+    ),
+    Scenario(
+        name="labyrinth",
+        tried="Text as a language model writes it, behind links that no reader sees.",
+        pages=lambda: behind_hidden_links(written),
+        seeds=top(GOOD),
+        settings={"CLOSESPIDER_PAGECOUNT": 400},
+        check=before_the_rest(2 * WINDOW, "/maze/"),
+    ),
+    Scenario(
+        name="babble of order 3, hidden",
+        tried="A maze prints whole phrases, as a Markov chain of order 3 does, behind links that no reader sees.",
+        pages=lambda: behind_hidden_links(lambda url: babble(url, order=3)),
         seeds=top(GOOD),
         settings={"CLOSESPIDER_PAGECOUNT": 400},
         check=before_the_rest(2 * WINDOW, "/maze/"),

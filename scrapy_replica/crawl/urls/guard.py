@@ -159,11 +159,26 @@ class TrapGuard:
         if known.traps is None:
             return is_news
         known.is_reopened |= known.made_up.observe(page, url_id, self._config.default_language)
+        if known.made_up.is_hidden(page.url) and self._is_led_here(page, found_on):
+            known.made_up.show(page.url)
         if shape(page.url) is not None:
             return known.traps.is_news(page, novelty, is_news, self._config.min_words)
         is_repeated = is_news is False and page.words >= self._config.min_words
         known.is_reopened |= known.mazes.observe(page, url_id, found_on, is_repeated=is_repeated)
         return is_news
+
+    def _is_led_here(self, page: Page, found_on: int | None) -> bool:
+        """Tell whether a person, another host or a redirect led to *page*."""
+        if found_on is None or page.redirected_from:
+            return True
+        finder = self._pages.news(found_on)
+        return finder is None or finder[0] != page.host
+
+    def meet(self, page: Page) -> None:
+        """Take note of the links of a page that was not read."""
+        known = self._guard_of(page.host)
+        if known.traps is not None:
+            known.made_up.meet(page)
 
     def reopen(self, url: str, host: str) -> None:
         """Take note that there is news ahead in the trap that *url* on *host* leads into: it is none so far."""
@@ -199,9 +214,9 @@ class TrapGuard:
         reason, prefix = known.budgets.spent(url) or (None, "")
         if reason is not None and reason is not Reason.TRAP_BUDGET:
             return Rejection(reason, {"prefix": prefix}, Action.DROP, True)
-        kind, made_up = TrapKind.NO_NEWS, known.made_up.place_of(url, found_on)
-        if made_up is not None:
-            kind, prefix = TrapKind.MADE_UP, made_up
+        kind, maze = TrapKind.NO_NEWS, known.made_up.maze_of(url, found_on)
+        if maze is not None:
+            kind, prefix = maze
         elif reason is None:
             return None
         return Rejection(Reason.TRAP_BUDGET, {"kind": kind.value, "prefix": prefix}, Action.DEMOTE, False)

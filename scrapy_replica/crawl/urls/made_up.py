@@ -1,8 +1,13 @@
-"""Made-up text: what a text is about comes back in it, and what a machine strings together does not.
+"""Mazes of text that a machine wrote: by what the text says, or by the way in.
+
+What a text is about comes back in it, and what a machine strings together does not.
 
 Word adaptation (Church: Empirical estimates of adaptation, COLING 2000): a rare word that stands in a text once stands
 there again far more often than chance has it. Of Markov chains over other texts that is not so: their words are as
 frequent as in any other page of the chain. Only prose is measured. Lists of names, tables and code are none.
+
+What a language model writes reads as prose does. Who builds a labyrinth of that keeps readers out of it: the links that
+lead in are hidden, or ask not to be followed, and those in it lead to more of it.
 """
 
 from __future__ import annotations
@@ -11,13 +16,14 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import mmh3
 import numpy as np
 
 from scrapy_replica.pages.stop_words import STOP_WORDS
 from scrapy_replica.records import Page
-from scrapy_replica.urls.budgets import path_prefixes
+from scrapy_replica.urls.shapes import TrapKind
 
 WINDOW = 30
 """Pages of a place that are measured together: of one page alone nothing is known."""
@@ -29,6 +35,10 @@ MIN_PROSE = 0.2
 """Share of stop words: in prose a third to a half, in lists and tables less than a tenth."""
 RARE = 0.2
 """A rare stem stands on at most this share of the other pages of its window."""
+INWARD = 0.8
+"""Share of the links of a labyrinth's pages to their own host that lead to more of it. A menu, a way home lead out."""
+MAX_WAYS = 1_000
+"""Places of a host of which is held whether a reader is led there. A host with more holds no labyrinth."""
 MAX_IDS = 2_000
 """Pages of a made-up place that are remembered; what an older one led to does not wait."""
 _COUNT = (1 << 8) - 1
@@ -75,11 +85,14 @@ class _Place:
 
     stems: list[array[int]] = field(default_factory=list)
     ids: dict[int, None] = field(default_factory=dict)
-    is_made_up: bool = False
+    n_links: int = 0
+    """Links to its host, and of these the ones that lead to more of the place."""
+    n_inward: int = 0
+    kind: TrapKind | None = None
 
 
 class MadeUp:
-    """Watches the text of one host, each directory of the first level by itself.
+    """Watches the text and the links of one host, each directory of the first level by itself.
 
     All of it is held in memory only: where a host is met again it is measured from the first page on.
 
@@ -89,9 +102,12 @@ class MadeUp:
     def __init__(self, max_places: int = 100) -> None:
         self._places: OrderedDict[str, _Place] = OrderedDict()
         self._max_places = max_places
+        self._is_shown: dict[str, bool] = {}
+        """Place that pages elsewhere on the host lead to -> whether one of them shows its reader the way."""
 
     def observe(self, page: Page, url_id: int, language_default: str) -> bool:
-        """Take note of a page; return whether it makes a place real again that was made up."""
+        """Take note of a page; return whether it makes a place real again."""
+        inward = self.meet(page)
         stems = packed_stems(page, language_default)
         if stems is None:
             return False
@@ -101,30 +117,71 @@ class MadeUp:
         if len(self._places) > self._max_places:
             self._places.popitem(last=False)
         place.stems.append(stems)
+        place.n_links += len(inward)
+        place.n_inward += sum(inward)
         place.ids[url_id] = None
         if len(place.ids) > MAX_IDS:
             del place.ids[next(iter(place.ids))]
-        return len(place.stems) == WINDOW and self._measure(place)
+        return len(place.stems) == WINDOW and self._measure(name, place)
 
-    @staticmethod
-    def _measure(place: _Place) -> bool:
-        was_made_up, measured = place.is_made_up, adaptation(place.stems)
+    def meet(self, page: Page) -> list[bool]:
+        """Take note of where the links of a page to its own host lead; return of each whether it stays in the place."""
+        own = _place_of(page.url)
+        host = own.partition("/")[0]
+        inward = []
+        for link in page.links:
+            name = _place_of(link.url)
+            if name.partition("/")[0] != host:
+                continue
+            inward.append(name == own)
+            is_shown = self._is_shown.get(name)
+            if name != own and not is_shown and (is_shown is not None or len(self._is_shown) < MAX_WAYS):
+                self._is_shown[name] = not link.is_shy
+        return inward
+
+    def is_hidden(self, url: str) -> bool:
+        """Tell whether links lead to the place of *url*, and all of them are shy."""
+        return self._is_hidden(_place_of(url))
+
+    def _is_hidden(self, name: str) -> bool:
+        return len(self._is_shown) < MAX_WAYS and self._is_shown.get(name) is False
+
+    def show(self, url: str) -> None:
+        """Take note that somebody leads to *url* who is no page of this host."""
+        self._is_shown[_place_of(url)] = True
+
+    def _measure(self, name: str, place: _Place) -> bool:
+        was_maze, measured = place.kind is not None, adaptation(place.stems)
         place.stems.clear()
-        place.is_made_up = measured is not None and measured < LEAST
-        if not place.is_made_up:
+        place.kind = None
+        if measured is not None and measured < LEAST:
+            place.kind = TrapKind.MADE_UP
+        elif self._is_hidden(name) and place.n_inward >= INWARD * max(1, place.n_links):
+            place.kind = TrapKind.LABYRINTH
+        else:
             place.ids.clear()
-        return was_made_up and not place.is_made_up
+        place.n_links = place.n_inward = 0
+        return was_maze and place.kind is None
 
-    def place_of(self, url: str, found_on: int | None) -> str | None:
-        """Return the made-up place that *url*, found on the page with the id *found_on*, leads on in, if it does."""
+    def maze_of(self, url: str, found_on: int | None) -> tuple[TrapKind, str] | None:
+        """Return kind and place of the maze that *url*, found on the page with the id *found_on*, leads on in.
+
+        What other pages lead to in made-up text may be said by somebody; into a labyrinth lead hidden links alone.
+        """
         name = _place_of(url)
         place = self._places.get(name)
-        return name if place is not None and place.is_made_up and found_on in place.ids else None
+        if place is None or place.kind is None:
+            return None
+        leads_on = found_on in place.ids if place.kind is TrapKind.MADE_UP else self._is_hidden(name)
+        return (place.kind, name) if leads_on else None
 
     def __len__(self) -> int:
-        return sum(3 * len(place.stems) + len(place.ids) for place in self._places.values())
+        places = self._places.values()
+        return len(self._is_shown) + sum(3 * len(place.stems) + len(place.ids) for place in places)
 
 
+@lru_cache(4_096)
 def _place_of(url: str) -> str:
     """Return host and first directory of *url*; the host where it lies in none."""
-    return max(path_prefixes(url.partition("?")[0])[:2], key=len, default="")
+    parts = url.partition("?")[0].split("/", 4)
+    return "/".join(parts[2:4] if len(parts) > 4 else parts[2:3])
