@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol, get_type_hints
+from typing import Any, Protocol, get_args, get_type_hints
 
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Noise, Reach
+from scrapy_replica.usage import Use
 
 PREFIX = "REPLICA_"
 
@@ -20,7 +21,7 @@ INTERNAL = frozenset(
 """Settings that the add-on and the commands hand to components; not for users."""
 
 
-ENUMS = (Mode, Noise, Reach)
+ENUMS = (Mode, Noise, Reach, Use)
 """Settings that take one of a few words."""
 
 
@@ -139,6 +140,11 @@ class Config:
         "Index of a collection that ``scrapy replica mine --index`` wrote: links of pages that it has wait behind the "
         "others, so that what the collection lacks is fetched first (:doc:`known`).",
     )
+    usable: Use | None = _setting(
+        None,
+        "What items are for: those of pages whose site refuses that use are left out, and their links are followed "
+        "(:doc:`usage`).",
+    )
     mirrors: bool = _setting(True, "Detect mirrored hosts while the crawl runs.")
     judge: Path | None = _setting(
         None,
@@ -223,7 +229,7 @@ class Config:
         """
         names = {PREFIX + f.name.upper(): f.name for f in fields(cls)}
         _refuse_unknown((name for name in settings if str(name).startswith(PREFIX)), names)
-        hints = get_type_hints(cls)
+        hints = _types(cls)
         values = {}
         for f in fields(cls):
             setting = PREFIX + f.name.upper()
@@ -238,7 +244,7 @@ class Config:
     @classmethod
     def documentation(cls) -> Iterable[tuple[str, str, str, str]]:
         """Yield (setting, type, default, meaning) of each setting, for the reference page."""
-        hints = get_type_hints(cls)
+        hints = _types(cls)
         for f in fields(cls):
             if f.metadata["internal"]:
                 continue
@@ -254,6 +260,12 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
             close = get_close_matches(name, known, 1)
             hint = f"did you mean {close[0]}?" if close else "see the settings page for the names"
             raise ConfigError(f"{name} is not a setting of scrapy-replica: {hint}")
+
+
+def _types(cls: type) -> dict[str, Any]:
+    """Return the types of the settings: of an enumeration that may be left out, the enumeration."""
+    hints = get_type_hints(cls)
+    return {name: next((kind for kind in get_args(hint) if kind in ENUMS), hint) for name, hint in hints.items()}
 
 
 def _type_name(kind: Any) -> str:

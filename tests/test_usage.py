@@ -10,12 +10,14 @@ import pytest
 from command_line import replica
 from fastwarc.warc import ArchiveIterator
 from pyarrow import parquet
+from scrapy import Spider
 from scrapy.http import HtmlResponse, Request
 from scrapy.settings import Settings
 from web import HTML, REPLICA, crawl, page, redirect
 
 from scrapy_replica import TopicSpider, extract
 from scrapy_replica.components.usage import UsageStatements
+from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.usage import (
     CONTENT_SIGNAL,
     CONTENT_USAGE,
@@ -282,6 +284,15 @@ def exported(*arguments):
     return {row["url"]: row for row in csv.DictReader(io.StringIO(out))}
 
 
+class Own(Spider):
+    name = "own"
+    start_urls = (f"{SITE}/",)
+
+    def parse(self, response):
+        yield {"url": response.url}
+        yield from response.follow_all(css="a")
+
+
 @pytest.mark.asyncio
 class TestCrawl:
     async def test_all_is_kept_shown_and_left_out(self, tmp_path):
@@ -335,6 +346,18 @@ class TestCrawl:
         assert "license: http://l.example/\r\n" in known[f"{SITE}/free"]
         assert 'statements: [["robots.txt","allowed"]]\r\n' in known[f"{SITE}/"]
         assert "content-usage" not in known[f"{SITE}/"]
+
+    @pytest.mark.parametrize("spider", [TopicSpider, Own])
+    async def test_items_that_are_for_a_use_come_of_pages_that_do_not_refuse_it(self, spider):
+        told = {"seeds": f"{SITE}/", "fields": "url"} if spider is TopicSpider else {}
+        result = await crawl(spider, noting([]), {**OBEY, "REPLICA_USABLE": "train-ai"}, **told)
+        assert {item["url"] for item in result.items} == TRAINED
+        assert result.stats["replica/usage/items_left_out"] == 4
+        assert result.stats["replica/usage/train-ai/refused"] == 4
+
+    async def test_an_unheard_of_use_is_refused_in_a_line(self):
+        with pytest.raises(ConfigError, match="REPLICA_USABLE is 'train': it takes one of search, ai-use"):
+            Config.from_settings(Settings({"REPLICA_USABLE": "train"}))
 
     async def test_where_robots_txt_is_not_asked_it_says_nothing(self):
         settings = {**OBEY, "ROBOTSTXT_OBEY": False}

@@ -22,6 +22,7 @@ from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
 from scrapy_replica.decision import FETCH, Action, as_guess
 from scrapy_replica.records import Link, Novelty
+from scrapy_replica.usage import uses
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -107,11 +108,19 @@ class LateOutputMiddleware(Middleware):
             else:
                 found_on.take_items(items)
             given = self._given_before(found_on, asked_by, items)
+            if self._is_refused(found_on):
+                given = {id(item) for item in items}
+                self._extension.crawl.counts["usage/items_left_out"] += len(given)
         requests = [request for request in requests if not self._is_too_far(found_on, request)]
         left_out = self._judge(found_on, asked_by, requests) if requests else set[int]()
         if left_out and self.IS_EARLY:
             self._stats.max_value("request_depth_max", found_on.observation.depth + 1)  # as Scrapy would have
         return (output for output in outputs if id(output) not in left_out and id(output) not in given)
+
+    def _is_refused(self, found_on: _FoundOn) -> bool:
+        """Tell whether the site of the page refuses the use that items are for."""
+        use = self._extension.config.usable
+        return use is not None and uses(found_on.observation.page.statements).get(use) is False
 
     def _given_before(self, found_on: _FoundOn, asked_by: Request, items: list[Any]) -> set[int]:
         """Take note of *items*; return the ids of those that the page gave before, in another pass over the job."""
