@@ -108,5 +108,7 @@ class TestScorer:
     async def test_one_whose_model_is_missing_is_refused(self, tmp_path, monkeypatch):
         (tmp_path / "embedder.py").write_text("model = open('/models/none/config.json')\n")
         monkeypatch.syspath_prepend(tmp_path)
-        with pytest.raises(ConfigError, match=r"'embedder:score' cannot be imported .* FileNotFoundError: .*/models/none"):
+        with pytest.raises(
+            ConfigError, match=r"'embedder:score' cannot be imported .* FileNotFoundError: .*/models/none"
+        ):
             await crawl(TopicSpider, web(), {**REPLICA, "REPLICA_SCORER": "embedder:score"}, seeds=TOP)

@@ -35,7 +35,7 @@ class Scorer:
             raise ValueError(f"REPLICA_SCORER: {name!r} names no function: write module:function")
         try:
             self._score: Score = getattr(import_module(module), attribute)
-        except Exception as error:  # a module of the user's may fail in any way: a model's folder without a model
+        except Exception as error:  # noqa: BLE001 - a user's module may raise anything: a folder without a model
             told = f"{type(error).__name__}: {error}"
             raise ValueError(f"REPLICA_SCORER: {name!r} cannot be imported as module:callable: {told}") from None
         if not callable(self._score):

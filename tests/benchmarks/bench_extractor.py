@@ -48,7 +48,13 @@ def test_growth():
         print(f"{size:>9} bytes: {1e6 * milliseconds(lambda html: texts(parse(html)), page) / size:.1f} ns a byte")
 
 
-MARKS = {"headings": r"^#{1,6} ", "list items": r"^\s*(?:[-*]|\d+\.) ", "links": r"\]\(", "rows": r"^\|(?!\s*-)", "words": r"\w+"}
+MARKS = {
+    "headings": r"^#{1,6} ",
+    "list items": r"^\s*(?:[-*]|\d+\.) ",
+    "links": r"\]\(",
+    "rows": r"^\|(?!\s*-)",
+    "words": r"\w+",
+}
 
 
 @pytest.mark.shared
