@@ -15,15 +15,18 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
 
+KINDS = [kind for kind in TARGETS if kind != "redis"]
+"""That one has a server of its own: ``processes/test_fuzz_redis.py``."""
 
-@pytest.mark.parametrize("kind", TARGETS)
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_broken_input_raises_nothing_and_takes_no_second(kind):
     told = run(kind, n=100, seconds=1.0, seed=1)
     assert told.n
     assert [fault.what for fault in told.faults] == []
 
 
-@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_sound_input_is_read(kind):
     with ExitStack() as stack:
         read = TARGETS[kind].make(stack)

@@ -37,12 +37,12 @@ class Run(NamedTuple):
 def run(kind: str, *, n: int, seconds: float, seed: int, most_faults: int = 5) -> Run:
     """Read at most *n* inputs of that *kind*, for so many *seconds*; the same *seed* gives the same inputs."""
     target, faults, slowest, number = TARGETS[kind], list[Fault](), (0.0, 0), 0
-    ends = time.monotonic() + seconds
     logging.disable(logging.CRITICAL)
     try:
         with ExitStack() as stack, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             read = target.make(stack)
+            ends = time.monotonic() + seconds
             while number < n and time.monotonic() < ends and len(faults) < most_faults:
                 data = target.mutate(Random(f"{seed} {kind} {number}"), target.seeds, target.tokens)
                 begun = time.process_time()

@@ -19,7 +19,7 @@ from scrapy.responsetypes import responsetypes
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from fuzz import seeds
+from fuzz import seeds, shared
 from fuzz.mutation import damaged, mutated
 from scrapy_replica import extract
 from scrapy_replica.commands.checks import of_job
@@ -311,5 +311,6 @@ TARGETS = {
     "jobs": Target(
         _kept_job(), [b"\x00" * 16, b"\xff" * 16, b"\x0d\x00", b"topic", b"14", b"nan", b"{"], jobs, damaged
     ),
+    "redis": Target([bytes(8)], [], shared.jobs, shared.chosen),
     "requests": Target(seeds.REQUESTS, seeds.REQUEST_TOKENS, requests),
 }

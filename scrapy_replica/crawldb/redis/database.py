@@ -16,6 +16,7 @@ from scrapy_replica.claim import Work
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
+from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.gathering import Gathering
 from scrapy_replica.crawldb.redis.ids import Ids
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
@@ -59,8 +60,9 @@ class RedisCrawlDB(SqliteCrawlDB):
         self.is_leader = self.is_over = self.are_all_idle = False
         self._is_idle = False
         try:
-            self._enter()
-            super().__init__(None, spider)
+            with understanding(self._server.address):
+                self._enter()
+                super().__init__(None, spider)
         except BaseException:
             self._leave()
             raise
@@ -163,16 +165,18 @@ class RedisCrawlDB(SqliteCrawlDB):
 
     def known(self, keys: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
         """Return for each key (8 bytes; none for a URL without) its id, and its record if it was entered."""
-        found = read(self._call("look", told(keys)))
-        return [(url_id, record or None) for url_id, record in found]
+        with understanding(self._server.address):
+            found = read(self._call("look", told(keys)))
+            return [(url_id, record or None) for url_id, record in found]
 
     def take(self) -> Taken | None:
         """Lease the best URL of the slots that are this process's or nobody's."""
-        found = read(self._call("take", is_change=True))
-        if not found[0]:
-            return None
-        url_id, host, record, is_other, self.urls.waiting, _ = found
-        return Taken(url_id, host, record, is_other)
+        with understanding(self._server.address):
+            found = read(self._call("take", is_change=True))
+            if not found[0]:
+                return None
+            url_id, host, record, is_other, self.urls.waiting, _ = found
+            return Taken(url_id, host, record, is_other)
 
     def first(self, most: int) -> list[int]:
         """Return the host of the URL that :meth:`take` would give, and the next ones, so many at most."""
@@ -185,9 +189,11 @@ class RedisCrawlDB(SqliteCrawlDB):
         :return: what that is; ``None`` if nothing.
         """
         self.ship()
-        seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = self._beat()
-        has_come, self.is_leader = leads and not self.is_leader, leads
-        if seq > self._log.seen:
+        with understanding(self._server.address):
+            seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = self._beat()
+            has_come, self.is_leader = leads and not self.is_leader, leads
+            is_behind = seq > self._log.seen
+        if is_behind:
             self.catch_up()
         self._offer(is_other_idle=is_other_idle, is_other_bare=is_other_bare)
         self._told = self._log.seen
@@ -200,7 +206,8 @@ class RedisCrawlDB(SqliteCrawlDB):
     def catch_up(self) -> None:
         self.ship()
         for entry in self._log.catch_up():
-            self._gather(entry)
+            with understanding(self._server.address):
+                self._gather(entry)
 
     def _gather(self, entry: Entry) -> None:
         self._gathered.add_urls(entry.new)

@@ -15,6 +15,7 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.orders import Give, row_of
 from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
+from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls, told
 from scrapy_replica.crawldb.redis.mirror import Mirror, pack
 from scrapy_replica.crawldb.redis.processes import processes
@@ -56,7 +57,7 @@ class Follower:
 
         :raises StoreError: there is none, or it cannot be read.
         """
-        with self._lock:
+        with self._lock, understanding(self._server.address):
             self._check()
             try:
                 self._refresh()
@@ -102,7 +103,7 @@ class Follower:
             self._job = job
         if layout is None:
             raise StoreError(f"there is no crawl at {server.address}: look at its prefix and database")
-        if layout.decode() != LAYOUT:
+        if layout.decode("utf-8", "replace") != LAYOUT:
             raise StoreError(
                 f"{server.address} holds a job of another release: finish it with that one, or give another prefix"
             )

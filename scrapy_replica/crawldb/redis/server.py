@@ -206,6 +206,10 @@ class Server:
         keys = [self.key(key) for key in ("lives", "seq", f"done:{self.name}", *PASSED_OVER)]
         told = [life, self._life, self._answered, *PASSED_OVER.values()]
         found = self._evaluate(text, name, [len(keys), *keys, *told])
+        if not isinstance(found, int):
+            raise self._refuse(
+                "holds something that no process of this crawl wrote: begin it again under another prefix"
+            )
         if found < (self.seen if self._life else 0):
             raise self._refuse(
                 "came back without its last changes: start all processes of the crawl again, which goes on from what"
