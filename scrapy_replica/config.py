@@ -287,6 +287,8 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
             return str(value).strip() or None
         if kind == WORDS:
             return tuple(value.split() if isinstance(value, str) else map(str, value))
+        if value == "":  # the folder in which the crawl was begun, to Path
+            raise ValueError
         return Path(value).expanduser()
     except (ValueError, TypeError):
         raise ConfigError(f"{setting} is {value!r}: it takes {_in_words(kind)}") from None

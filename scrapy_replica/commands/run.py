@@ -136,6 +136,10 @@ def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     """
     output, overwrite = ([name] if name else [] for name in (opts.output, opts.overwrite_output))
     option = "-o" if output else "-O"
+    if any(name.endswith((".parquet", ":parquet")) for name in (*output, *overwrite)):
+        raise ValueError(
+            f"{option}: no Parquet, which can be read only when it is whole: .jsonl, and DuckDB makes it of that"
+        )
     try:
         found = feed_process_params_from_cli(settings, output, overwrite_output=overwrite)
     except UsageError as error:

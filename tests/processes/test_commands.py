@@ -139,6 +139,8 @@ class TestWrongArguments:
             (["--seeds", "ftp://a/"], "seeds: ftp://a/ is no http or https URL"),
             (["--seeds", os.devnull], f"expected URLs such as https://example.org/ in {os.devnull}, got nothing"),
             (["-O", "pages.xyz"], "rehearse: -O: Unrecognized output format 'xyz'"),
+            (["-o", "pages.parquet"], "rehearse: -o: no Parquet, which can be read only when it is whole"),
+            (["--topic", ""], "rehearse: REPLICA_TOPIC is '': it takes a path"),
             (["--revisit"], "--revisit: give the --job"),
             (["--max-pages", "many"], "invalid int value"),
             (["--seeds", "nowhere.txt"], "neither a URL nor a readable file"),
