@@ -18,7 +18,7 @@ from test_hosts_command import enter
 from test_uncertain_pairs import pair
 
 from scrapy_replica.commands.served import ServedJob
-from scrapy_replica.control import feed
+from scrapy_replica.control import feed, view
 from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, EXCLUDE, SEEDS
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -322,3 +322,16 @@ class TestCommand:
         code, out, err = replica("serve", tmp_path)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert "is not a crawl database" in err
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "is_link"),
+    [
+        ("https://a.example/x?page=2", "https://a.example/x?page=2", True),
+        ("https://a.example/x?sid=1a29", "https://a.example/x?sid=***", False),
+        ("https://me:pw@a.example/", "https://***@a.example/", False),
+        ("file:///etc/passwd", "file:///etc/passwd", False),
+    ],
+)
+def test_a_url_is_a_link_where_it_leads_there_as_it_is_shown(url, shown, is_link):
+    assert view.address(url) == {"url": shown, "is_link": is_link}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.address import has_secret, redacted
+from scrapy_replica.address import redacted
 from scrapy_replica.claim import Standing
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import PAUSE, RESUME
@@ -130,9 +130,9 @@ def _pages(pages: PagePair) -> list[dict[str, Any]]:
 
 
 def address(url: str) -> dict[str, Any]:
-    """Return a URL as it is shown, and whether it may be a link."""
-    is_link = url.startswith(("http://", "https://")) and not has_secret(url)
-    return {"url": redacted(cleaned(url, 2_000)), "is_link": is_link}
+    """Return a URL as it is shown, and whether it may be a link: as it is shown it must lead there."""
+    shown = redacted(cleaned(url, 2_000))
+    return {"url": shown, "is_link": shown == url and url.startswith(("http://", "https://"))}
 
 
 def copies(job: SqliteReader) -> list[dict[str, Any]]:
