@@ -157,8 +157,8 @@ class Examples:
     def choose(self, seen: Sequence[tuple[str, Terms]]) -> None:
         """Take those of the pages *seen* (URL, stem counts) that have most of the words for examples of the topic.
 
-        Mean average precision over 16 topics of the words alone .408; with 15 of the first 960 pages beside them .470,
-        of 3,840 .500. With other descriptions 15 of 240 were worse than words alone (.309 against .334), so fewer pages
+        Mean average precision over 16 topics of the words alone .406; with 15 of the first 960 pages beside them .469,
+        of 3,840 .499. With other descriptions 15 of 240 were worse than words alone (.309 against .334), so fewer pages
         are not asked for.
         """
         described = Description()
