@@ -11,6 +11,7 @@ import sys
 import urllib.request
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from http.client import HTTPConnection
 from itertools import product
 from random import Random
@@ -29,7 +30,7 @@ from scrapy_replica.lab.mirrorbench.baselines import pair_scores, write_crawl
 from scrapy_replica.lab.mirrorbench.closed import closed
 from scrapy_replica.lab.mirrorbench.crawlers import crawled
 from scrapy_replica.lab.mirrorbench.families import made_families
-from scrapy_replica.lab.mirrorbench.folder import SPLITS, make, split_of
+from scrapy_replica.lab.mirrorbench.folder import SPLITS, VERSION, make, split_of
 from scrapy_replica.lab.mirrorbench.replay import Replay, Server
 from scrapy_replica.warc.archive import Archive
 
@@ -82,6 +83,12 @@ def test_the_same_seed_makes_the_same_bytes(bench, tmp_path):
     assert {"README.md", "bench.json", "score.py", "replay.py", "dev", "test"} == {
         path.name for path in bench.iterdir()
     }
+
+
+def test_another_version_makes_other_webs_and_this_one_the_same(bench):
+    """Whoever changes what is made raises ``VERSION``: figures of one version are held against each other."""
+    made = sha256((bench / "test" / "hosts.csv").read_bytes()).hexdigest()
+    assert (VERSION, made[:16]) == ("1", "05019f49349cd11d")
 
 
 def test_a_family_is_in_one_split_and_no_page_is_in_both(bench):
