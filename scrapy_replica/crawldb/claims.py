@@ -28,6 +28,17 @@ class Suppressed(NamedTuple):
     """Key of the URL that is fetched in its place."""
 
 
+class LastSuppressed(NamedTuple):
+    """What a claim suppressed, and what is known of the two URLs."""
+
+    row: Suppressed
+    url: str
+    representative: str | None
+    """URL of the page that is fetched in its place, where it is known."""
+    n_led_to: int
+    """How far that page was the first to lead, in bytes of hashes."""
+
+
 def spread(rows: list[Suppressed], most: int) -> list[Suppressed]:
     """Return *most* of *rows*, spread over all of them, or all where there are no more."""
     n = min(most, len(rows))
@@ -87,20 +98,22 @@ class SuppressedTable:
 
     def some_of(self, claim: Claim, most: int) -> list[Suppressed]:
         """Return at most *most* URLs that *claim* suppressed and that are dropped, spread over all of them."""
-        return spread([one for one, _ in self.last_of(claim)], most)
+        return spread([one.row for one in self.last_of(claim)], most)
 
-    def last_of(self, claim: Claim, *, is_alone: bool = False) -> list[tuple[Suppressed, str]]:
-        """Return what *claim* suppressed last and is dropped, at most :data:`MAX_LOOKED_AT`, with the URL of each.
+    def last_of(self, claim: Claim, *, is_alone: bool = False) -> list[LastSuppressed]:
+        """Return what *claim* suppressed last and is dropped, at most :data:`MAX_LOOKED_AT`.
 
         :param is_alone: of what no other claim suppressed as well.
         """
         others = "SELECT 1 FROM suppressed AS other WHERE other.url = urls.id AND other.claim != suppressed.claim"
         sql = (
-            "SELECT suppressed.url, representative, urls.url FROM suppressed JOIN urls ON urls.id = suppressed.url"
-            f" WHERE claim = ? AND state = {DROPPED} {f'AND NOT EXISTS ({others})' if is_alone else ''}"
-            f" ORDER BY suppressed.url DESC LIMIT {MAX_LOOKED_AT}"
+            "SELECT suppressed.url, representative, urls.url, kept.url, COALESCE(LENGTH(leads), 0)"
+            " FROM suppressed JOIN urls ON urls.id = suppressed.url LEFT JOIN urls AS kept ON kept.key = representative"
+            f" LEFT JOIN pages ON pages.url = kept.id WHERE claim = ? AND urls.state = {DROPPED}"
+            f" {f'AND NOT EXISTS ({others})' if is_alone else ''} ORDER BY suppressed.url DESC LIMIT {MAX_LOOKED_AT}"
         )
-        return [(Suppressed(url_id, claim, key), url) for url_id, key, url in self._read(sql, (str(claim),))]
+        rows = self._read(sql, (str(claim),))
+        return [LastSuppressed(Suppressed(url_id, claim, key), *told) for url_id, key, *told in rows]
 
     def count(self, claim: Claim, most: int) -> int:
         """Return how many URLs *claim* suppressed, at most *most*."""

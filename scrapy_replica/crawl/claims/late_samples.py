@@ -15,7 +15,7 @@ from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
-from scrapy_replica.crawldb.claims import Suppressed, spread
+from scrapy_replica.crawldb.claims import LastSuppressed, Suppressed, spread
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.crawldb.samples import Stratum
@@ -160,14 +160,9 @@ class LateSamples:
         What lies behind a page that was left out is not found where that stands: whether it is what the representative
         leads to is seen page by page.
         """
-        found = [row for row, _ in self._suppressed(claim) if row.id > looked_until]
-        furthest = sorted(found, key=self._n_led_to, reverse=True)[:1]
-        return [*furthest, *spread([row for row in found if row not in furthest], most - 1)][: max(0, most)]
-
-    def _n_led_to(self, row: Suppressed) -> int:
-        """Return how far the representative of *row* was the first to lead, in bytes of hashes."""
-        known = self._store.urls.find([row.representative]).get(row.representative) if row.representative else None
-        return len(self._store.pages.leads(known.id) or b"") if known is not None else 0
+        found = [one for one in self._suppressed(claim) if one.row.id > looked_until]
+        furthest = [one.row for one in sorted(found, key=lambda one: one.n_led_to, reverse=True)[:1]]
+        return [*furthest, *spread([one.row for one in found if one.row not in furthest], most - 1)][: max(0, most)]
 
     def _untried(self, claim: Claim) -> list[Suppressed]:
         """Return one of what *claim* suppressed in each directory of many, of which no sample told anything.
@@ -176,10 +171,10 @@ class LateSamples:
         a few in a row told nothing the others will not, either.
         """
         suppressed: defaultdict[str, list[Suppressed]] = defaultdict(list)
-        for row, url in self._store.suppressed.last_of(claim):
-            suppressed[self._place(url, row.representative)].append(row)
+        for one in self._store.suppressed.last_of(claim):
+            suppressed[_place(one.url, Stratum.of(one.url, one.representative))].append(one.row)
         samples = [
-            (self._place(self._store.urls.url_of(one.id), one.representative), one.outcome)
+            (_place(self._store.urls.url_of(one.id), one.stratum), one.outcome)
             for one in self._store.samples.of_claim(claim)
         ]
         n_samples = Counter(place for place, _ in samples)
@@ -189,14 +184,6 @@ class LateSamples:
             for place, rows in suppressed.items()
             if len(rows) >= CROWDED and place not in told and n_samples[place] < AT_THE_END
         ]
-
-    def _place(self, url: str, representative: int | None) -> str:
-        """Return the place of *url*, with the values that its representative lacks."""
-        known = self._store.urls.find([representative]).get(representative) if representative is not None else None
-        stratum = Stratum.of(url, None if known is None else self._store.urls.url_of(known.id))
-        arguments = url.partition("?")[2].split("&")
-        lacks = (one for one in arguments if one.partition("=")[0] in stratum.lacks)
-        return f"{stratum.place}#{'&'.join(sorted(lacks))}"
 
     def _look_further(self) -> None:
         """Make other pages of samples that said the same and alone led to contents: by now others would have, too."""
@@ -218,19 +205,19 @@ class LateSamples:
         """
         found, place = self._suppressed(claim), Stratum.of(self._store.urls.url_of(url_id)).place
         there = sorted(
-            (row for row, url in found if Stratum.of(url).place == place), key=lambda row: abs(row.id - url_id)
+            (one.row for one in found if Stratum.of(one.url).place == place), key=lambda row: abs(row.id - url_id)
         )
         chosen = there[: DOUBTED // 4]
         chosen += spread(sorted(there[DOUBTED // 4 :], reverse=True), DOUBTED // 4)
-        rest = [row for row, _ in found if row not in chosen]
+        rest = [one.row for one in found if one.row not in chosen]
         return self._enter([*chosen, *spread(rest, DOUBTED - len(chosen))], reason_of(claim))
 
-    def _suppressed(self, claim: Claim) -> list[tuple[Suppressed, str]]:
-        """Return what *claim* suppressed last, with the URL of each."""
+    def _suppressed(self, claim: Claim) -> list[LastSuppressed]:
+        """Return what *claim* suppressed last."""
         # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
         found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
         # So is what is suppressed on the canonical host.
-        return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one[1]) == claim.subject]
+        return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one.url) == claim.subject]
 
     def _enter(self, chosen: Sequence[Suppressed], reason: Reason) -> bool:
         """Ask for URLs that one claim suppressed; tell whether there are any."""
@@ -267,3 +254,9 @@ class LateSamples:
             self._restorer.begin(work, Reason.REPLICA_HOST, restoration)
         self._restorer.adopt()
         return self._restorer.has_work
+
+
+def _place(url: str, stratum: Stratum) -> str:
+    """Return the place of *url*, with the values that its representative lacks."""
+    lacks = (one for one in url.partition("?")[2].split("&") if one.partition("=")[0] in stratum.lacks)
+    return f"{stratum.place}#{'&'.join(sorted(lacks))}"
