@@ -41,6 +41,7 @@ class Reason(str, Enum):
     PERMALINK = "permalink"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
+    UNASKED_LINKS = "unasked-links"
     COLLECTED_LINKS = "collected-links"
     PATH_BUDGET = "path-budget"
     TRAP_BUDGET = "trap-budget"

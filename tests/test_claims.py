@@ -221,7 +221,7 @@ class TestSamples:
         hold(db, crawl)
         follow(crawl, root, pages_of(MIRROR, 100))
         before = {sample.id for sample in db.samples.of_claim(VERDICT.claim)}
-        suppressed = {row.id for row, _ in db.suppressed.last_of(VERDICT.claim)}
+        suppressed = {one.row.id for one in db.suppressed.last_of(VERDICT.claim)}
         wrong = max(before)
         crawl.samples.settle(wrong, Outcome.OTHER)
         crawl.take()
@@ -328,6 +328,80 @@ class TestSamples:
         crawl.apply_remote(RemoteUpdate(added={ours}))
         visit(crawl, front, "the first page of the canonical host " * 10, [f"http://{CANONICAL}/1.html"])
         assert db.added.ids == set()
+
+
+class TestUnasked:
+    """A page that only a test asked for, and that says what another says, leads nowhere until something asks for it."""
+
+    SAYS = "the only thing that many pages of the canonical host have to say " * 10
+    ASKED, BEHIND = f"http://{MIRROR}/two.html", f"http://{MIRROR}/behind.html"
+
+    def crawl(self, db, says=SAYS, urls=(BEHIND,)):
+        """Let a page repeat another one of its host, and its mirror be asked for it, which *says* something."""
+        one, two, front = enter(
+            db, *(f"http://{CANONICAL}/{name}.html" for name in ("one", "two")), f"http://{MIRROR}/"
+        )
+        crawl = crawl_on(db)
+        visit(crawl, front, "the front page of the mirror, which is the first page that it has " * 10)
+        hold(db, crawl)
+        visit(crawl, one, self.SAYS)
+        visit(crawl, two, self.SAYS)
+        asked = db.urls.find([key(self.ASKED)])[key(self.ASKED)].id
+        crawl.end(visit(crawl, asked, says, urls))
+        return crawl
+
+    def test_its_links_are_not_fetched(self, db):
+        self.crawl(db)
+        assert state(db, self.BEHIND) is State.DROPPED
+        assert state(db, f"http://{CANONICAL}/behind.html") is None, "nothing is fetched in its place, either"
+
+    def test_what_the_copy_alone_says_leads_further(self, db):
+        self.crawl(db, "what only the mirror of the canonical host has to say of it all " * 10)
+        assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
+
+    def test_a_link_to_it_brings_them_back(self, db):
+        crawl = self.crawl(db)
+        (other,) = enter(db, f"http://{MIRROR}/other.html")
+        visit(crawl, other, "what the other page of the mirror has to say about the matter " * 10, [self.ASKED])
+        restore(crawl)
+        assert state(db, self.BEHIND) is State.WAITING
+
+    def test_its_links_to_itself_ask_for_nothing(self, db):
+        crawl = self.crawl(db, urls=[self.BEHIND, self.ASKED])
+        restore(crawl)
+        assert state(db, self.BEHIND) is State.DROPPED
+
+    def test_what_it_stands_for_brings_them_back(self, db):
+        crawl = self.crawl(db)
+        url = f"http://{MIRROR}/two.html?from=home"
+        drop = Decision(Action.DROP, Action.DROP, Reason.DUST_RULE, representative=self.ASKED, claims=(TRAP,))
+        crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), drop)])
+        restore(crawl)
+        assert state(db, self.BEHIND) is State.WAITING
+
+    def test_so_they_do_after_a_resume(self, tmp_path):
+        db = SqliteCrawlDB(tmp_path, "x")
+        self.crawl(db)
+        db.close()
+        db = SqliteCrawlDB(tmp_path, "x")
+        crawl = crawl_on(db)
+        crawl.intake.enter([(NewUrl(self.ASKED, MIRROR, key(self.ASKED)), FETCH)])
+        restore(crawl)
+        assert state(db, self.BEHIND) is State.WAITING
+        db.close()
+
+    def test_mirrors_are_asked_of_ever_fewer_pages_that_repeat_others(self, db):
+        """When all were asked a shop whose goods have four URLs took 580 requests in place of 400."""
+        crawl = self.crawl(db, urls=())
+        asked = 0
+        for number in range(200):
+            (again,) = enter(db, f"http://{CANONICAL}/page.html?number={number}")
+            visit(crawl, again, self.SAYS)
+            known = db.urls.find([key(f"http://{MIRROR}/page.html?number={number}")])
+            for one in known.values():
+                asked += 1
+                crawl.end(visit(crawl, one.id, self.SAYS))
+        assert 8 <= asked <= 40
 
 
 def state(db, url):

@@ -69,6 +69,7 @@ class Fetches(Parts):
         self.counts["page/collected"] += is_collected
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_collected)
         observation.is_changed = before is not None and before[0] != page.signature
+        observation.is_unasked = novelty is Novelty.EXACT_DUPLICATE and self.intake.is_unasked(url_id)
         self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
         self._end_observing(observation)
         self.counts["page/relevant"] += relevance > 0.5

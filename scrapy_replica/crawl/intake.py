@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence, Set
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from scrapy_replica.address import has_secret, host_of, name_of
+from scrapy_replica.claim import Claim, Kind, Restoration, Why
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
@@ -125,7 +127,12 @@ class Intake:
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
+            if row.decision.reason is Reason.UNASKED_LINKS:
+                self._unasked.update(int(claim.subject) for claim in row.decision.claims)
+                continue
             self._count_added(url_id, what, is_added=row.is_moved or are_added, is_for_claim=row.is_for_claim)
+            if not are_added:
+                self._ask(url_id, row.decision)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -213,6 +220,26 @@ class Intake:
                 self._replacing.add(url_id)
         elif not is_added:
             self._store.added.remove(url_id)
+
+    def is_unasked(self, url_id: int) -> bool:
+        """Tell whether nothing but a test asked for the URL of that id, or for what it stands for."""
+        key = self._store.urls.key_of(url_id)
+        return url_id in self._store.added.ids and key is not None and not self._stands_for_others(key)
+
+    @cached_property
+    def _unasked(self) -> set[int]:
+        """Ids of the pages whose links wait until something asks for the page."""
+        return {int(claim.subject) for claim in self._store.suppressed.claims(Kind.UNASKED)}
+
+    def _ask(self, url_id: int, decision: Decision) -> None:
+        """Let the links of a test's page wait no longer: something asks for it (its id), or it stands for another."""
+        if not self._unasked:
+            return
+        other = decision.url or decision.representative
+        known = self._store.urls.find([self.key(other)]) if other is not None else {}
+        for asked in self._unasked.intersection((url_id, *(one.id for one in known.values()))):
+            self._unasked.remove(asked)
+            self._restorer.bring_back(Claim(Kind.UNASKED, str(asked)), Restoration(Why.ASKED))
 
     def _entered(self, row: Row, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:

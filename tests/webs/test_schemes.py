@@ -60,6 +60,30 @@ async def test_another_site_by_https_is_found_whole():
         assert asked(outcome.ours) == asked(outcome.plain)
 
 
+def lists(scheme):
+    """Forty lists of one text, each of which leads to a page of its own; nothing leads to them by https."""
+    origin = f"{scheme}://{HOST}"
+    pages = {
+        f"{origin}/list?part={n}": page("list", [f"/piece/{n}"], says="all that there is, in parts " * 10)
+        for n in range(40)
+    }
+    return pages | {f"{origin}/piece/{n}": page(f"piece {n}") for n in range(40)}
+
+
+@pytest.mark.asyncio
+async def test_what_is_asked_by_https_as_a_test_leads_no_further():
+    """Each list that says what another says was asked by https, and all that it led to there was fetched."""
+    parts = [f"http://{HOST}/list?part={n}" for n in range(40)]
+    more = {f"http://{HOST}/parts": page("parts", parts), **lists("http"), **lists("https")}
+    pages = {**both(site(HOST, N, scheme="https")), **more}
+    outcomes = await crawled(pages, "demote", "drop", seeds=(f"http://{HOST}/", f"http://{HOST}/parts"))
+    for outcome in outcomes:
+        assert not outcome.problems
+        extra = {*asked(outcome.ours)} - {*asked(outcome.plain)}
+        assert not any("/piece/" in url for url in extra)
+        assert len(extra) <= 20
+
+
 def priced(number, scheme):
     """A page whose price stands beside its main text."""
     price = 10 * number + (number > 30 and scheme == "https")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from scrapy_replica.address import has_secret
+from collections import defaultdict
+from typing import NamedTuple
+
+from scrapy_replica.address import has_secret, host_of
 from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.settling import compared
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -11,8 +15,18 @@ from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawldb.contract import CrawlDB, Permission
+from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty
+
+
+class Asked(NamedTuple):
+    """Why a mirror is asked."""
+
+    failed_id: int
+    """Id of the URL of the host to keep."""
+    is_repeat: bool
+    """It brought another page of its host."""
 
 
 class Fallback:
@@ -20,15 +34,19 @@ class Fallback:
 
     What was suppressed on a mirror comes back when its representative fails. What lies behind it was never found there,
     because the pages that lead to it were suppressed: the canonical host's own links do, so each of them that fails is
-    asked of the mirrors. What a mirror has and its canonical host lacks counts against the claim. The same holds of a
-    URL that fails by http and its twin by https.
+    asked of the mirrors. Of those that say what another page of their host says, as a host does that answers anything,
+    samples are asked: a shop whose goods have four URLs took 580 requests in place of plain Scrapy's 400 when all were.
+    What a mirror has and its canonical host lacks counts against the claim. The same holds of a URL that fails by http
+    and its twin by https.
     """
 
     def __init__(self, store: CrawlDB, intake: Intake, replicas: Replicas, schemes: Schemes, samples: Samples) -> None:
         self._store, self._intake, self._samples = store, intake, samples
         self._replicas, self._schemes = replicas, schemes
-        self._asked: dict[int, int] = {}
-        """Id of a URL on a mirror, or by the other scheme -> id of the one that failed."""
+        self._asked: dict[int, Asked] = {}
+        """Id of a URL on a mirror, or by the other scheme -> what it is asked for."""
+        self._repeats: defaultdict[str, ClaimTest] = defaultdict(ClaimTest)
+        """Host that is asked -> what it showed of pages that repeat another one of the host to keep."""
 
     def ask_again(self, host: str) -> bool:
         """Ask for what failed on *host* before a claim acted that may suppress what leads to it.
@@ -40,8 +58,11 @@ class Fallback:
             self.ask(url_id)
         return len(self._asked) > n_before
 
-    def ask(self, url_id: int) -> None:
-        """Ask the mirrors, and the other scheme, for what was not brought at the URL of that id."""
+    def ask(self, url_id: int, *, is_repeat: bool = False) -> None:
+        """Ask the mirrors, and the other scheme, for what was not brought at the URL of that id.
+
+        :param is_repeat: another page of its host was brought.
+        """
         failed = self._store.urls.row(url_id)
         is_plain = failed.permission is Permission.MOVE or (
             failed.permission is Permission.EXEMPT and failed.payload is None
@@ -51,23 +72,29 @@ class Fallback:
             if (other := self._schemes.instead_of(failed.url, failed.host)) is not None:
                 others.append(other)
             for url in others:
+                if is_repeat and not self._samples.draws(self._repeats[host_of(url)], url):
+                    continue
                 if (asked_id := self._intake.ask_elsewhere(failed, url)) is not None:
-                    self._asked[asked_id] = url_id
+                    self._asked[asked_id] = Asked(url_id, is_repeat)
 
     def add_page(self, observation: Observation) -> list[Claim]:
         """Take note of a page; return the claims that it refuted."""
-        failed_id = self._asked.pop(observation.url_id, None)
-        if failed_id is None:
+        asked = self._asked.pop(observation.url_id, None)
+        if asked is None:
             return []
+        failed_id = asked.failed_id
         host = observation.page.host
         are_on_one_host = self._store.urls.row(failed_id).host == host
         outcome = self._outcome(observation, failed_id, are_on_one_host=are_on_one_host)
+        if asked.is_repeat:
+            self._repeats[host].settle(None, outcome, Stratum.of(observation.page.url))
         if are_on_one_host:
             claim, reason = Claim(Kind.SCHEME, host), Reason.OTHER_SCHEME
         elif (verdict := self._replicas.verdict_of(host)) is not None:
             claim, reason = verdict.claim, Reason.REPLICA_HOST
         else:
             return []
+        observation.is_unasked = outcome is Outcome.SAME and self._intake.is_unasked(observation.url_id)
         if outcome is Outcome.SAME:
             return []
         decision = Decision(Action.FETCH, Action.DROP, reason, claims=(claim,))
@@ -84,4 +111,7 @@ class Fallback:
 
     def add_failure(self, url_id: int) -> None:
         """Take note that a URL brought no page: it was asked in vain."""
-        self._asked.pop(url_id, None)
+        asked = self._asked.pop(url_id, None)
+        if asked is not None and asked.is_repeat:
+            row = self._store.urls.row(url_id)
+            self._repeats[row.host].settle(None, Outcome.FAILED, Stratum.of(row.url))

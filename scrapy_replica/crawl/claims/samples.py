@@ -112,12 +112,23 @@ class Samples:
             )
             for claim, test in zip(decision.claims, tests, strict=True)
         )
-        drawn = key.to_bytes(8, "big", signed=True) + "&".join(stratum.lacks).encode("utf-8", "surrogatepass")
-        if mmh3.hash64(drawn, self._salt, signed=False)[0] >= probability * (1 << 64):
+        if not self._is_drawn(key, stratum, probability):
             return decision
         for claim in decision.claims:
             pending.drawn[claim].append((key, stratum))
         return replace(decision, action=Action.FETCH, is_sampled=True, weight=1 / probability)
+
+    def _is_drawn(self, key: int, stratum: Stratum, probability: float) -> bool:
+        drawn = key.to_bytes(8, "big", signed=True) + "&".join(stratum.lacks).encode("utf-8", "surrogatepass")
+        return mmh3.hash64(drawn, self._salt, signed=False)[0] < probability * (1 << 64)
+
+    def draws(self, test: ClaimTest, url: str) -> bool:
+        """Tell whether *url*, about which nothing is decided, is drawn for *test*; it is one of its samples then."""
+        key, stratum = self._key(url), Stratum.of(url)
+        is_drawn = self._is_drawn(key, stratum, test.probability(stratum, 0, self._explore))
+        if is_drawn:
+            test.add(None, key, stratum)
+        return is_drawn
 
     def agreed_before(self, claim: Claim, n_agreed: int) -> int:
         """Return the comparisons that agreed before *claim* acted, *n_agreed* of its parts.
