@@ -121,7 +121,7 @@ class TestEndless:
             (months, "/calendar/2026/01", 30, "calendar"),
             (lambda path: months(path, is_grid=False), "/calendar/2026/01", 30, "calendar"),
             (lambda path: months(path, names=OTHER_NAMES), "/calendar/2026/01", 40, "calendar"),
-            (lambda path: months(path, has_sessions=True), "/calendar/2026/01", 40, "calendar"),
+            (lambda path: months(path, has_sessions=True), "/calendar/2026/01", 50, "calendar"),
             (days, "/events?view=day&date=2026-01-01", 60, "calendar"),
             (bug, "/shop/", 30, "repeating-segments"),
             (maze, "/maze/", 50, "repeating-segments"),
