@@ -390,6 +390,24 @@ class TestUnasked:
         assert state(db, self.BEHIND) is State.WAITING
         db.close()
 
+    def test_another_process_may_ask_for_it_so_they_are_followed_in_a_shared_crawl(self, db):
+        db.is_shared = True
+        self.crawl(db)
+        assert (
+            state(db, self.BEHIND) is not State.DROPPED or state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
+        )
+
+    def test_what_was_asked_in_a_span_that_is_taken_back_still_waits_for_it(self, db):
+        crawl = self.crawl(db)
+        with suppress(RuntimeError), db.span():
+            crawl.intake.enter([(NewUrl(self.ASKED, MIRROR, key(self.ASKED)), FETCH)])
+            raise RuntimeError
+        restore(crawl)
+        assert state(db, self.BEHIND) is State.DROPPED
+        crawl.intake.enter([(NewUrl(self.ASKED, MIRROR, key(self.ASKED)), FETCH)])
+        restore(crawl)
+        assert state(db, self.BEHIND) is State.WAITING
+
     def test_mirrors_are_asked_of_ever_fewer_pages_that_repeat_others(self, db):
         """When all were asked a shop whose goods have four URLs took 580 requests in place of 400."""
         crawl = self.crawl(db, urls=())

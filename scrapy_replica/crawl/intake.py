@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence, Set
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from scrapy_replica.address import has_secret, host_of, name_of
@@ -107,6 +106,8 @@ class Intake:
         self._replacing: set[int] = set()
         """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
         self._has_withdrawn = False
+        self._held: set[int] | None = None
+        self._n_rollbacks = store.n_rollbacks
 
     def enter(
         self, asked: Sequence[tuple[NewUrl, Decision]], *, moved_by: Decision | None = None, are_added: bool = False
@@ -222,14 +223,22 @@ class Intake:
             self._store.added.remove(url_id)
 
     def is_unasked(self, url_id: int) -> bool:
-        """Tell whether nothing but a test asked for the URL of that id, or for what it stands for."""
-        key = self._store.urls.key_of(url_id)
-        return url_id in self._store.added.ids and key is not None and not self._stands_for_others(key)
+        """Tell whether nothing but a test asked for the URL of that id, or for what it stands for.
 
-    @cached_property
+        In a shared crawl another process may ask for it, and would not know what waits for that.
+        """
+        if url_id not in self._store.added.ids or self._store.is_shared:
+            return False
+        key = self._store.urls.key_of(url_id)
+        return key is not None and not self._stands_for_others(key)
+
+    @property
     def _unasked(self) -> set[int]:
         """Ids of the pages whose links wait until something asks for the page."""
-        return {int(claim.subject) for claim in self._store.suppressed.claims(Kind.UNASKED)}
+        if self._held is None or self._n_rollbacks != self._store.n_rollbacks:
+            self._n_rollbacks = self._store.n_rollbacks
+            self._held = {int(claim.subject) for claim in self._store.suppressed.claims(Kind.UNASKED)}
+        return self._held
 
     def _ask(self, url_id: int, decision: Decision) -> None:
         """Let the links of a test's page wait no longer: something asks for it (its id), or it stands for another."""
