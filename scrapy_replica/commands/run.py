@@ -265,7 +265,8 @@ def _is_told_once(record: logging.LogRecord) -> bool:
 
 def _without_trace(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    if not record.getMessage().startswith("Error downloading "):
+    # The message as it is written in the code: an item that is told in it may have no words, or too many.
+    if not str(record.msg).startswith("Error downloading "):
         return True  # of a callback
     if isinstance(error, OSError) or type(error).__module__.startswith(("scrapy.exceptions", "twisted.")):
         if record.name.endswith("robotstxt"):

@@ -367,6 +367,14 @@ class TestWhatCannotBegin:
         assert told("Spider error processing <GET http://a.example/> (referer: None)") == (True, True)
         assert told("Error downloading <GET http://a.example/>") == (True, False)
 
+    def test_an_item_that_cannot_be_told_stops_nothing(self):
+        """The message was made of each item, at whatever level: one nested deeper than Python goes was never given."""
+        item = []
+        for _ in range(100_000):
+            item = [item]
+        record = logging.LogRecord("scrapy.core.scraper", logging.DEBUG, "", 1, "Scraped %s", (item,), None)
+        assert run._without_trace(record)
+
     def test_a_dead_seed_is_one_line_and_its_job_goes_on_with_no_other_site(self, tmp_path):
         once = ("-s", "RETRY_ENABLED=False", *HASTE)
         dead = replica("crawl", DEAD, "--job", "job", *once, cwd=tmp_path)
