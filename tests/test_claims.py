@@ -359,6 +359,38 @@ class TestUnasked:
         self.crawl(db, "what only the mirror of the canonical host has to say of it all " * 10)
         assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
 
+    def test_what_is_asked_instead_of_a_page_that_failed_leads_on(self, db):
+        crawl = self.crawl(db, urls=())
+        (failed,) = enter(db, f"http://{CANONICAL}/three.html")
+        crawl.failed(failed, 404, None)
+        asked = db.urls.find([key(f"http://{MIRROR}/three.html")])[key(f"http://{MIRROR}/three.html")].id
+        crawl.end(visit(crawl, asked, self.SAYS, [self.BEHIND]))
+        restore(crawl)
+        assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
+
+    def test_an_item_that_no_page_gave_before_brings_them_back(self, db):
+        crawl = self.crawl(db, urls=())
+        for number in range(9):
+            (again,) = enter(db, f"http://{CANONICAL}/again.html?number={number}")
+            visit(crawl, again, self.SAYS)
+        asked, *_ = db.urls.find([key(f"http://{MIRROR}/again.html?number={number}") for number in range(9)]).values()
+        observation = visit(crawl, asked.id, self.SAYS, [self.BEHIND])
+        assert state(db, self.BEHIND) is State.DROPPED
+        crawl.add_items(observation, {1, 2})
+        crawl.end(observation)
+        assert state(db, self.BEHIND) is State.WAITING
+
+    def test_what_was_fetched_before_is_no_sample_of_what_mirrors_say(self, db):
+        """Twenty such counted as agreeing, and of the rest none was asked."""
+        repeats = [f"page.html?number={number}" for number in range(60)]
+        enter(db, *(f"http://{MIRROR}/{one}" for one in repeats[:40]), is_done=True)
+        crawl = self.crawl(db, urls=())
+        for one in repeats:
+            (again,) = enter(db, f"http://{CANONICAL}/{one}")
+            visit(crawl, again, self.SAYS)
+        asked = db.urls.find([key(f"http://{MIRROR}/{one}") for one in repeats[40:]])
+        assert len(asked) >= 5
+
     def test_a_link_to_it_brings_them_back(self, db):
         crawl = self.crawl(db)
         (other,) = enter(db, f"http://{MIRROR}/other.html")

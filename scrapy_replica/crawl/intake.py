@@ -106,7 +106,7 @@ class Intake:
         self._replacing: set[int] = set()
         """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
         self._has_withdrawn = False
-        self._held: set[int] | None = None
+        self._held: dict[int, Claim] | None = None
         self._n_rollbacks = store.n_rollbacks
 
     def enter(
@@ -129,11 +129,11 @@ class Intake:
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
             if row.decision.reason is Reason.UNASKED_LINKS:
-                self._unasked.update(int(claim.subject) for claim in row.decision.claims)
+                self._hold(row.decision.claims[0])
                 continue
             self._count_added(url_id, what, is_added=row.is_moved or are_added, is_for_claim=row.is_for_claim)
             if not are_added:
-                self._ask(url_id, row.decision)
+                self._ask(row)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -233,22 +233,27 @@ class Intake:
         return key is not None and not self._stands_for_others(key)
 
     @property
-    def _unasked(self) -> set[int]:
-        """Ids of the pages whose links wait until something asks for the page."""
+    def _unasked(self) -> dict[int, Claim]:
+        """Keys of the pages whose links wait until something asks for the page -> the claim that suppressed these."""
         if self._held is None or self._n_rollbacks != self._store.n_rollbacks:
-            self._n_rollbacks = self._store.n_rollbacks
-            self._held = {int(claim.subject) for claim in self._store.suppressed.claims(Kind.UNASKED)}
+            self._n_rollbacks, self._held = self._store.n_rollbacks, {}
+            for claim in self._store.suppressed.claims(Kind.UNASKED):
+                self._hold(claim)
         return self._held
 
-    def _ask(self, url_id: int, decision: Decision) -> None:
-        """Let the links of a test's page wait no longer: something asks for it (its id), or it stands for another."""
+    def _hold(self, claim: Claim) -> None:
+        key = self._store.urls.key_of(int(claim.subject))
+        if self._held is not None and key is not None:
+            self._held[key] = claim
+
+    def _ask(self, row: Row) -> None:
+        """Let the links of a test's page wait no longer: *row* asks for it, or it stands for that."""
         if not self._unasked:
             return
-        other = decision.url or decision.representative
-        known = self._store.urls.find([self.key(other)]) if other is not None else {}
-        for asked in self._unasked.intersection((url_id, *(one.id for one in known.values()))):
-            self._unasked.remove(asked)
-            self._restorer.bring_back(Claim(Kind.UNASKED, str(asked)), Restoration(Why.ASKED))
+        other = row.decision.url or row.decision.representative
+        for key in (row.new.key, self.key(other) if other is not None else None):
+            if key is not None and (claim := self._unasked.pop(key, None)) is not None:
+                self._restorer.bring_back(claim, Restoration(Why.ASKED))
 
     def _entered(self, row: Row, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:

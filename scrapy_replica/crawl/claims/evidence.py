@@ -124,7 +124,7 @@ class Evidence:
             for url_id in via:
                 self._store.pages.set_news(url_id)
         if observation.gives_news:
-            self._give_back(observation.dropped)
+            self._give_back(observation)
         self._scope_check.check_news()
         if not observation.page.is_read:
             return
@@ -165,6 +165,7 @@ class Evidence:
     def add_document(self, url_id: int) -> None:
         """Take note of an answer that is no page: nobody can tell whether it is news, but it is not its finder."""
         self._led_to(url_id, is_news=False)
+        self._fallback.add_failure(url_id)
         link = self._store.urls.row(url_id)
         if (there := self._permalinks.finder_of(link)) is not None:
             self._lead_elsewhere(link, there)
@@ -244,14 +245,15 @@ class Evidence:
             refuted += self._samples.settle(url_id, outcome if is_told else Outcome.UNKNOWN, sample.claim)
         return refuted
 
-    def _give_back(self, urls: Sequence[str]) -> None:
+    def _give_back(self, observation: Observation) -> None:
         """Let links come back that were dropped because their page seemed to repeat another."""
-        for url in urls:
+        reason = Reason.UNASKED_LINKS if observation.is_unasked else Reason.EXACT_DUPLICATE_LINKS
+        for url in observation.dropped:
             key = self._key(url)
             known = self._store.urls.find([key]).get(key)
             if known is not None and known.state is State.DROPPED:
                 self._store.suppressed.restore_one(known.id)
-                self._log.record_restored(known.id, url, Reason.EXACT_DUPLICATE_LINKS, Restoration(Why.ITEM))
+                self._log.record_restored(known.id, url, reason, Restoration(Why.ITEM))
 
     def add_failure(
         self, url_id: int, status: int | None, location: str | None = None, *, is_kept: bool, is_own: bool = True

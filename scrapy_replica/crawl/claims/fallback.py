@@ -72,10 +72,13 @@ class Fallback:
             if (other := self._schemes.instead_of(failed.url, failed.host)) is not None:
                 others.append(other)
             for url in others:
-                if is_repeat and not self._samples.draws(self._repeats[host_of(url)], url):
+                test = self._repeats[host_of(url)]
+                if is_repeat and not self._samples.draws(test, url):
                     continue
                 if (asked_id := self._intake.ask_elsewhere(failed, url)) is not None:
                     self._asked[asked_id] = Asked(url_id, is_repeat)
+                    if is_repeat:
+                        test.add(None, None, Stratum.of(url))
 
     def add_page(self, observation: Observation) -> list[Claim]:
         """Take note of a page; return the claims that it refuted."""
@@ -87,14 +90,17 @@ class Fallback:
         are_on_one_host = self._store.urls.row(failed_id).host == host
         outcome = self._outcome(observation, failed_id, are_on_one_host=are_on_one_host)
         if asked.is_repeat:
-            self._repeats[host].settle(None, outcome, Stratum.of(observation.page.url))
+            row = self._store.urls.row(observation.url_id)
+            self._repeats[row.host].settle(None, outcome, Stratum.of(row.url))
+        # Where the host to keep brought nothing the page may be all that leads on.
+        is_same = asked.is_repeat and outcome is Outcome.SAME
+        observation.is_unasked = is_same and self._intake.is_unasked(observation.url_id)
         if are_on_one_host:
             claim, reason = Claim(Kind.SCHEME, host), Reason.OTHER_SCHEME
         elif (verdict := self._replicas.verdict_of(host)) is not None:
             claim, reason = verdict.claim, Reason.REPLICA_HOST
         else:
             return []
-        observation.is_unasked = outcome is Outcome.SAME and self._intake.is_unasked(observation.url_id)
         if outcome is Outcome.SAME:
             return []
         decision = Decision(Action.FETCH, Action.DROP, reason, claims=(claim,))

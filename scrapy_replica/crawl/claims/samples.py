@@ -123,12 +123,9 @@ class Samples:
         return mmh3.hash64(drawn, self._salt, signed=False)[0] < probability * (1 << 64)
 
     def draws(self, test: ClaimTest, url: str) -> bool:
-        """Tell whether *url*, about which nothing is decided, is drawn for *test*; it is one of its samples then."""
-        key, stratum = self._key(url), Stratum.of(url)
-        is_drawn = self._is_drawn(key, stratum, test.probability(stratum, 0, self._explore))
-        if is_drawn:
-            test.add(None, key, stratum)
-        return is_drawn
+        """Tell whether *url*, about which nothing is decided, is drawn for *test*."""
+        stratum = Stratum.of(url)
+        return self._is_drawn(self._key(url), stratum, test.probability(stratum, 0, self._explore))
 
     def agreed_before(self, claim: Claim, n_agreed: int) -> int:
         """Return the comparisons that agreed before *claim* acted, *n_agreed* of its parts.
