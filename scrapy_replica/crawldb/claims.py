@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.held import Held
@@ -17,6 +17,8 @@ MAX_LOOKED_AT = 1_000
 """URLs that one claim suppressed last among which some are chosen."""
 LAST = "\U0010ffff"
 """After whatever a name goes on with."""
+
+T = TypeVar("T")
 
 
 class Suppressed(NamedTuple):
@@ -39,7 +41,7 @@ class LastSuppressed(NamedTuple):
     """How far that page was the first to lead, in bytes of hashes."""
 
 
-def spread(rows: list[Suppressed], most: int) -> list[Suppressed]:
+def spread(rows: list[T], most: int) -> list[T]:
     """Return *most* of *rows*, spread over all of them, or all where there are no more."""
     n = min(most, len(rows))
     return [rows[one * len(rows) // n] for one in range(n)]

@@ -100,7 +100,7 @@ class Evidence:
             twin = observation.twin
             self._claims.restore_for(key, Why.REPEATS, twin.url if twin is not None else None)
         elif is_own:
-            self._fallback.ask(observation.url_id, is_repeat=True)
+            self._fallback.ask_of_repeat(observation.url_id)
 
     @staticmethod
     def _says_nothing(observation: Observation) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
-from scrapy_replica.address import has_secret, host_of
+from scrapy_replica.address import has_secret
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.samples import Samples
@@ -14,10 +16,13 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawldb.contract import CrawlDB, Permission
+from scrapy_replica.crawldb.contract import CrawlDB, Permission, UrlRow
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty
+
+MOST_LEFT = 1_000
+"""Repeats of one host that are remembered because no mirror was asked for them, the last."""
 
 
 class Asked(NamedTuple):
@@ -27,6 +32,16 @@ class Asked(NamedTuple):
     """Id of the URL of the host to keep."""
     is_repeat: bool
     """It brought another page of its host."""
+
+
+@dataclass(slots=True)
+class Repeats:
+    """What mirrors are asked of the pages of one host that say what another one of it says."""
+
+    test: ClaimTest = field(default_factory=ClaimTest)
+    """What they showed."""
+    left: deque[int] = field(default_factory=partial(deque, maxlen=MOST_LEFT))
+    """Ids of those that they were not asked for, the newest first: what stops being right does so late."""
 
 
 class Fallback:
@@ -45,40 +60,62 @@ class Fallback:
         self._replicas, self._schemes = replicas, schemes
         self._asked: dict[int, Asked] = {}
         """Id of a URL on a mirror, or by the other scheme -> what it is asked for."""
-        self._repeats: defaultdict[str, ClaimTest] = defaultdict(ClaimTest)
-        """Host that is asked -> what it showed of pages that repeat another one of the host to keep."""
+        self.repeats: defaultdict[str, Repeats] = defaultdict(Repeats)
+        """Host to keep -> its pages that say what another one of it says."""
 
     def ask_again(self, host: str) -> bool:
         """Ask for what failed on *host* before a claim acted that may suppress what leads to it.
 
         Tell whether anything is asked for.
         """
-        n_before = len(self._asked)
-        for url_id in self._store.pages.failed_on(host):
-            self.ask(url_id)
-        return len(self._asked) > n_before
+        return sum(self.ask(url_id) for url_id in self._store.pages.failed_on(host)) > 0
 
-    def ask(self, url_id: int, *, is_repeat: bool = False) -> None:
+    def ask(self, url_id: int) -> bool:
         """Ask the mirrors, and the other scheme, for what was not brought at the URL of that id.
 
-        :param is_repeat: another page of its host was brought.
+        Tell whether any is asked.
         """
         failed = self._store.urls.row(url_id)
+        return sum(self._enter(failed, url, is_repeat=False) for url in self._others(failed)) > 0
+
+    def ask_of_repeat(self, url_id: int) -> None:
+        """Ask them for the URL of that id, which brought another page of its host, if it is drawn."""
+        failed = self._store.urls.row(url_id)
+        repeats = self.repeats[failed.host]
+        if self._others(failed) and not self._samples.draws(repeats.test, failed.url):
+            repeats.left.appendleft(url_id)
+        else:
+            self.ask_late(url_id)
+
+    def ask_late(self, url_id: int) -> bool:
+        """Ask them for such a URL in any case; tell whether any is asked."""
+        failed = self._store.urls.row(url_id)
+        return sum(self._enter(failed, url, is_repeat=True) for url in self._others(failed)) > 0
+
+    def _others(self, failed: UrlRow) -> list[str]:
+        """Return the URLs that may bring what *failed* did not."""
         is_plain = failed.permission is Permission.MOVE or (
             failed.permission is Permission.EXEMPT and failed.payload is None
         )
-        if is_plain and not has_secret(failed.url):
-            others = self._replicas.on_copies(failed.url, failed.host)
-            if (other := self._schemes.instead_of(failed.url, failed.host)) is not None:
-                others.append(other)
-            for url in others:
-                test = self._repeats[host_of(url)]
-                if is_repeat and not self._samples.draws(test, url):
-                    continue
-                if (asked_id := self._intake.ask_elsewhere(failed, url)) is not None:
-                    self._asked[asked_id] = Asked(url_id, is_repeat)
-                    if is_repeat:
-                        test.add(None, None, Stratum.of(url))
+        if not is_plain or has_secret(failed.url):
+            return []
+        others = self._replicas.on_copies(failed.url, failed.host)
+        other = self._schemes.instead_of(failed.url, failed.host)
+        return others if other is None else [*others, other]
+
+    def _enter(self, failed: UrlRow, url: str, *, is_repeat: bool) -> bool:
+        asked_id = self._intake.ask_elsewhere(failed, url)
+        if asked_id is None:
+            return False
+        self._asked[asked_id] = Asked(failed.id, is_repeat)
+        if is_repeat:
+            self.repeats[failed.host].test.add(None, None, Stratum.of(failed.url))
+        return True
+
+    def _settle(self, asked: Asked, outcome: Outcome) -> None:
+        if asked.is_repeat:
+            failed = self._store.urls.row(asked.failed_id)
+            self.repeats[failed.host].test.settle(None, outcome, Stratum.of(failed.url))
 
     def add_page(self, observation: Observation) -> list[Claim]:
         """Take note of a page; return the claims that it refuted."""
@@ -89,9 +126,7 @@ class Fallback:
         host = observation.page.host
         are_on_one_host = self._store.urls.row(failed_id).host == host
         outcome = self._outcome(observation, failed_id, are_on_one_host=are_on_one_host)
-        if asked.is_repeat:
-            row = self._store.urls.row(observation.url_id)
-            self._repeats[row.host].settle(None, outcome, Stratum.of(row.url))
+        self._settle(asked, outcome)
         # Where the host to keep brought nothing the page may be all that leads on.
         is_same = asked.is_repeat and outcome is Outcome.SAME
         observation.is_unasked = is_same and self._intake.is_unasked(observation.url_id)
@@ -118,6 +153,5 @@ class Fallback:
     def add_failure(self, url_id: int) -> None:
         """Take note that a URL brought no page: it was asked in vain."""
         asked = self._asked.pop(url_id, None)
-        if asked is not None and asked.is_repeat:
-            row = self._store.urls.row(url_id)
-            self._repeats[row.host].settle(None, Outcome.FAILED, Stratum.of(row.url))
+        if asked is not None:
+            self._settle(asked, Outcome.FAILED)

@@ -70,6 +70,8 @@ class LateSamples:
         """Claim of which some of what it suppressed was fetched at the end -> the newest URL that it had suppressed."""
         self._n_further: Counter[Claim] = Counter()
         """URLs fetched because late samples led to them: :data:`DOUBTED` of a claim. An endless web has always more."""
+        self._asked_of: set[str] = set()
+        """Hosts of whose pages that say what others say mirrors were asked for some."""
         self._n_values: Counter[Claim] = Counter()
         """URLs fetched for a value of an argument: :data:`AT_THE_END` of a claim. Sessions are ever new values."""
 
@@ -98,6 +100,7 @@ class LateSamples:
         for kind in (Kind.SCHEME, Kind.NAME, Kind.PERMALINK, Kind.LINKS):
             for claim in self._store.suppressed.claims(kind):
                 is_asked |= self._draw_of(claim, reason_of(claim), 0)
+        is_asked |= self._ask_of_repeats()
         if not is_asked:
             self._store.set_meta(LOOKED, json.dumps([self._pass, self._store.urls.last_id]).encode())
         return is_asked
@@ -140,6 +143,23 @@ class LateSamples:
         untried = self._untried(claim)[: AT_THE_END - self._n_values[claim]]
         self._n_values[claim] += len(untried)
         return self._enter(untried, reason) or is_asked
+
+    def _ask_of_repeats(self) -> bool:
+        """Ask mirrors for some of the pages that say what another one of their host says, of which none was asked.
+
+        Once for each host, and again while that leaves a doubt; tell whether any is asked. Without it 4 of 24 crawls
+        lost 9 of 10 pages that the host answers with one that it gave sixty times before.
+        """
+        is_asked = False
+        for host, repeats in self._fallback.repeats.items():
+            if host in self._asked_of and repeats.test.likelihood_ratio(0) < DOUBT:
+                continue
+            self._asked_of.add(host)
+            most = max(LEAST, min(MOST, int(SHARE * len(repeats.left))))
+            for url_id in spread([*repeats.left], most):
+                repeats.left.remove(url_id)
+                is_asked |= self._fallback.ask_late(url_id)
+        return is_asked
 
     def _most(self, claim: Claim) -> int:
         """Return how many URLs of *claim* are fetched at the end, besides those in large directories of a mirror."""
