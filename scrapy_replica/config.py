@@ -207,10 +207,11 @@ class Config:
         "hosts of the seeds: :ref:`private-addresses`.",
     )
     ledger: Path | None = _setting(None, "File to which every decision is appended as a line of JSON.")
-    warc: Path | None = _setting(
+    warc: str | None = _setting(
         None,
-        "Folder to which everything that is fetched is written as WARC files, credentials left out: :doc:`keep`. It "
-        "needs the extra ``warc``.",
+        "Folder to which everything that is fetched is written as WARC files, credentials left out: :doc:`keep`. Files "
+        "are moved to a URL (``s3://bucket/x``) when they are whole, and need the extra ``bucket`` for that; else "
+        "``warc``.",
     )
     warc_size: int = _setting(1_000_000_000, "Bytes after which the next WARC file begins.", low=1, internal=True)
     seed: int = _setting(

@@ -45,6 +45,7 @@ EXTRAS = {
     "report": "report, serve and plots",
     "parquet": "export --format parquet",
     "wacz": "export wacz",
+    "bucket": "crawl --warc, export and report to s3://, gs:// and other URLs",
     "mine": "mine",
     "spark": "mine on Spark",
     "redis": "crawls of several processes, REPLICA_CRAWLDB",

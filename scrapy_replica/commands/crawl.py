@@ -58,7 +58,11 @@ class CrawlCommand(Command):
         parser.add_argument(
             "--join", metavar="ADDRESS", help="share the crawl with other processes; see REPLICA_CRAWLDB"
         )
-        parser.add_argument("--warc", metavar="DIR", help="keep what is fetched as WARC files in DIR; see REPLICA_WARC")
+        parser.add_argument(
+            "--warc",
+            metavar="DIR",
+            help="keep what is fetched as WARC files, in a folder or at s3://...; see REPLICA_WARC",
+        )
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:

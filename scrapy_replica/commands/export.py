@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from types import UnionType
 from typing import IO, TYPE_CHECKING, Any, get_args, get_type_hints
 
 from scrapy_replica.address import has_secret, redacted
+from scrapy_replica.bucket import Bucket, is_url
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.formats import FORMATS, Edge, Node, write_gexf, write_sitemap
 from scrapy_replica.commands.job import add_job_argument, name_of, reading
@@ -19,6 +20,7 @@ from scrapy_replica.crawl.topic.relevance import KEY
 from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostRow, LinkRow
 from scrapy_replica.focus.model_file import Learnt, dump
 from scrapy_replica.usage import REFUSED, Use
+from scrapy_replica.warc.folder import WARC
 from scrapy_replica.warc.wacz import write_wacz
 from scrapy_replica.words.terminal import counted, wrapped
 
@@ -63,14 +65,16 @@ class ExportCommand(Command):
             "replayweb.page and pywb; model: what the crawl has learnt, for crawl --model",
         )
         parser.add_argument("--format", choices=[*FORMATS, "gexf", "sitemap"], help="as FILE ends, else csv")
-        parser.add_argument("--warc", metavar="DIR", help="folder of WARC files, as crawl --warc wrote it")
+        parser.add_argument("--warc", metavar="DIR", help="folder or URL of WARC files, as crawl --warc wrote it")
         parser.add_argument(
             "--usable",
             metavar="USE",
             choices=[use.value for use in Use],
             help=f"of the pages those whose site does not refuse USE: {', '.join(use.value for use in Use)}",
         )
-        parser.add_argument("--out", metavar="FILE", help="file to write, replaced as a whole; else standard output")
+        parser.add_argument(
+            "--out", metavar="FILE", help="file or s3://... to write, replaced as a whole; else standard output"
+        )
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         if opts.what == MODEL:
@@ -93,7 +97,7 @@ class ExportCommand(Command):
             raise ValueError("--format parquet is no text: name a file with --out")
         with reading(opts.job):
             pass  # a wrong job is refused before a file is begun
-        with replacing(Path(opts.out)) if opts.out else nullcontext(sys.stdout.buffer) as file:
+        with replacing(opts.out) if opts.out else nullcontext(sys.stdout.buffer) as file:
             count = write_rows(opts, file)
         if opts.out:
             sys.stdout.write(f"{opts.out}: {counted(count, 'node' if opts.format == 'gexf' else 'row')}\n")
@@ -151,18 +155,28 @@ def pack(opts: argparse.Namespace) -> int:
     """Write a WACZ file of what the crawl kept, and the list of its pages."""
     if opts.out is None or opts.format is not None or opts.usable is not None:
         raise ValueError(f"{WACZ} is a file: name it with --out, and leave --format and --usable out")
-    warcs = sorted(Path(opts.warc).glob("*.warc.gz"))
-    if not warcs:
-        raise ValueError(f"{opts.warc}: no WARC file that was ended (*.warc.gz) is there; crawl --warc writes them")
     about = {"title": name_of(opts.job), "software": f"scrapy-replica {version('scrapy-replica')}"}
     pages = (
         {"url": row.url, "ts": row.fetched_at, "title": row.title or row.url}
         for row in worth_showing(batches(opts.job, "pages"))
     )
-    with replacing(Path(opts.out)) as file:
+    with warcs_of(opts.warc) as warcs, replacing(opts.out) as file:
         count = write_wacz(file, warcs, pages, about)
     sys.stdout.write(f"{opts.out}: {counted(count, 'page')} in {counted(len(warcs), 'WARC file')}\n")
     return 0
+
+
+@contextmanager
+def warcs_of(place: str) -> Iterator[list[Path]]:
+    """Yield the WARC files in a folder, or copies of those in a bucket.
+
+    :raises ValueError: none is there that was ended.
+    """
+    with Bucket(place).fetched(WARC) if is_url(place) else nullcontext(Path(place)) as folder:
+        warcs = sorted(folder.glob(f"*{WARC}"))
+        if not warcs:
+            raise ValueError(f"{place}: no WARC file that was ended (*{WARC}) is there; crawl --warc writes them")
+        yield warcs
 
 
 def _rows(job: str, what: str, after: int) -> list[Any]:
@@ -222,7 +236,7 @@ def write_model(job: str, out: str) -> None:
     with reading(job) as reader:
         learnt = learnt_by(reader)
     told = ["what is relevant", *(words for part, words in PARTS.items() if part in learnt.strategy)]
-    write(Path(out), dump(learnt))
+    write(out, dump(learnt))
     sys.stdout.write(wrapped(f"{out}: {', '.join(told)}", hanging=2) + "\n")
 
 

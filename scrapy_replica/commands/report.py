@@ -41,6 +41,6 @@ class ReportCommand(Command):
             return 1
         name = name_of(opts.job) if is_shared(opts.job) else Path(opts.job).resolve().name
         data = report(shown, name).encode("utf-8", "replace")
-        write(Path(opts.out), data)
+        write(opts.out, data)
         sys.stdout.write(f"{opts.out}: {len(data) / 1e6:.1f} MB, open it in a browser\n")
         return 0

@@ -207,7 +207,7 @@ class Run:
                 "the items of this run could not be stored, as told above, and a job does not bring them again: crawl "
                 "with another --job, and -o with a file of this machine"
             )
-        return int(is_fruitless or is_lost)
+        return int(is_fruitless or is_lost or bool(self.stats.get("replica/warc/left")))
 
     def figures(self) -> dict[str, float]:
         """Return what every crawl can tell of itself."""

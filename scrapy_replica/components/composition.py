@@ -14,6 +14,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
+from scrapy_replica.bucket import is_url
 from scrapy_replica.components.downloadermiddleware import (
     AnswerMiddleware,
     BorderMiddleware,
@@ -133,6 +134,8 @@ def _check_job_dir(settings: BaseSettings) -> None:
 
     :raises ConfigError: it cannot be made or written to.
     """
+    if is_url(settings["JOBDIR"]):
+        raise ConfigError(f"JOBDIR: {settings['JOBDIR']} is no folder of this machine, which its database needs")
     try:
         folder = job_dir(settings)
         if folder is not None:

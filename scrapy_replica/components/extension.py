@@ -34,7 +34,7 @@ from scrapy_replica.components.statistics import flush, sum_up
 from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
-from scrapy_replica.components.warc import Recorder
+from scrapy_replica.components.warc import Recorder, where_kept
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import StoreError
@@ -295,10 +295,9 @@ class ReplicaExtension:
             return None
         name, crawl = self._spider_name, self.crawl
         with refusing("REPLICA_WARC"):
-            is_shared = self.others is not None
-            return Recorder(
-                config.warc, config.warc_size, crawl.store, name, crawl.counts, self.stop, is_shared=is_shared
-            )
+            folder, bucket = where_kept(config.warc, job_dir(self._crawler.settings))
+            about = (config.warc_size, crawl.store, name, crawl.counts, self.stop)
+            return Recorder(folder, *about, is_shared=self.others is not None, bucket=bucket)
 
     def spider_closed(self) -> Coroutine[Any, Any, None] | None:
         """Close the job, if it was opened."""
@@ -313,8 +312,7 @@ class ReplicaExtension:
         if self.borders is not None:
             self.borders.close()
         try:
-            if self.recorder is not None:
-                await self.recorder.close()
+            await self._close_recorder()
             try:
                 if self.error is None or isinstance(self.error, OutputError):
                     self.flush()
@@ -332,6 +330,14 @@ class ReplicaExtension:
                 self._sink.close()
             except OSError as error:
                 logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
+
+    async def _close_recorder(self) -> None:
+        if self.recorder is not None:
+            try:
+                await self.recorder.close()
+            except OutputError as error:
+                logger.error("%s", error)
+                self.error = self.error or error
 
     def _sum_up(self) -> None:
         status, stats = self.crawl.store.status(), self._crawler.stats

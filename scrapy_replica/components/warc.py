@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from http.client import responses
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlunparse
 
@@ -17,6 +18,7 @@ from scrapy.utils.asyncio import is_asyncio_available, run_in_thread, sleep
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_replica.address import without_user
+from scrapy_replica.bucket import Bucket, is_url
 from scrapy_replica.components.outputs import OutputError
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.contract import StoreError
@@ -24,10 +26,10 @@ from scrapy_replica.records import Capture
 from scrapy_replica.usage import as_preferences, license_of, to_json, uses
 from scrapy_replica.warc import records
 from scrapy_replica.warc.folder import WarcFolder
+from scrapy_replica.words.terminal import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from scrapy import Request
     from scrapy.http import Headers, Response
@@ -83,7 +85,9 @@ class Recorder:
 
     :param on_error: told why nothing can be kept any more.
     :param is_shared: other processes of the job may write to the folder as well.
-    :raises ConfigError: the folder cannot be written to, or the extra is missing.
+    :param bucket: where files are moved when they are whole.
+    :raises ConfigError: the extra is missing.
+    :raises OSError: the folder or the bucket cannot be written to.
     """
 
     def __init__(
@@ -96,8 +100,10 @@ class Recorder:
         on_error: Callable[[StoreError], None],
         *,
         is_shared: bool = False,
+        bucket: Bucket | None = None,
     ) -> None:
         self._store, self._counts, self._path, self._on_error = store, counts, folder, on_error
+        self._bucket = bucket
         self.on_written: Callable[[], None] = lambda: None
         """Called when records came to the disk."""
         self._check()
@@ -108,7 +114,7 @@ class Recorder:
             "description": f"spider {spider}; bodies of requests and headers with credentials are left out",
         }
         process = secrets.token_hex(4) if is_shared else ""
-        self._folder = WarcFolder(folder, spider, self._job(), size, about, process)
+        self._folder = WarcFolder(folder, spider, self._job(), size, about, process, bucket)
         self._batch = Batch()
         self._pending: dict[bytes, Capture] = {}
         """The captures of batches that are not written yet."""
@@ -251,15 +257,36 @@ class Recorder:
         )
 
     async def close(self) -> None:
-        """Write what is left and give the last file its name.
+        """Write what is left, give the last file its name and move it to the bucket if there is one.
 
-        :raises OutputError: the file cannot be finished.
+        :raises OutputError: the file cannot be finished, or the bucket is away.
         """
         await self.written()
         try:
-            self._folder.close()
+            await run_in_thread(self._folder.close)
         except OSError as error:
             raise self._failed(error) from error
+        if self._bucket is not None and (left := len(self._folder.left())):
+            self._counts["warc/left"] = left
+            raise OutputError(
+                f"REPLICA_WARC: {self._bucket.url} did not take {counted(left, 'file')}: kept in {self._path}, and the "
+                "same command moves what is there"
+            )
+
+
+def where_kept(place: str, job: str | None) -> tuple[Path, Bucket | None]:
+    """Return the folder to which files are written, and the bucket to which they are moved if *place* is a URL.
+
+    :raises ConfigError: there is no JOBDIR *job* in which they could wait, or an extra is missing.
+    """
+    if not is_url(place):
+        return Path(place).expanduser(), None
+    if job is None:
+        raise ConfigError(f"files wait in the JOBDIR (--job) until they are whole and go to {place}: give one")
+    try:
+        return Path(job) / JOB, Bucket(place)
+    except ModuleNotFoundError as error:
+        raise ConfigError(str(error)) from None
 
 
 def exchange_of(request: Request, response: Response) -> records.Exchange:

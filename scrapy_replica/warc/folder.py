@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from io import FileIO
     from pathlib import Path
 
+    from scrapy_replica.bucket import Bucket
+
 logger = logging.getLogger(__name__)
 
+WARC = ".warc.gz"
 OPEN = ".open"
 """Suffix of a file that is being written."""
 
@@ -45,15 +48,26 @@ class WarcFolder:
         *process* those of the processes that share a job.
     :param size: bytes after which the next file begins.
     :param about: what the first record of each file says.
-    :raises OSError: the folder cannot be made or written to.
+    :param bucket: where files are moved when they are whole; those that it did not take stay in *folder*, and are
+        offered with the next one and by the next run of the job.
+    :raises OSError: the folder cannot be made or written to, or the bucket is away.
     """
 
     def __init__(
-        self, folder: Path, prefix: str, job: str, size: int, about: Mapping[str, object], process: str = ""
+        self,
+        folder: Path,
+        prefix: str,
+        job: str,
+        size: int,
+        about: Mapping[str, object],
+        process: str = "",
+        bucket: Bucket | None = None,
     ) -> None:
         self._folder, self._size, self._about = folder, size, about
         job = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', prefix)[:40]}-{job}"
         self._stem = f"{job}-{process}" if process else job
+        self._whole = f"{job}-*{WARC}"
+        self._bucket, self._moved = bucket, set[str]()
         self._file: FileIO | None = None
         self._end = self._serial = 0
         self._path = folder
@@ -62,6 +76,10 @@ class WarcFolder:
             self._finish(left, is_shared=bool(process))
         if not os.access(folder, os.W_OK):
             raise PermissionError(13, "Permission denied", str(folder))
+        if bucket is not None:
+            bucket.check()
+            self._moved = bucket.names()
+            self._move()
 
     @staticmethod
     def _finish(left: Path, *, is_shared: bool) -> None:
@@ -73,8 +91,8 @@ class WarcFolder:
                 finish(left, end_of_last_record(left))
 
     def has(self, name: str) -> bool:
-        """Tell whether the file of that name is there, written or being written."""
-        return (self._folder / name).exists() or (self._folder / (name + OPEN)).exists()
+        """Tell whether the file of that name is there, written, being written or moved to the bucket."""
+        return name in self._moved or (self._folder / name).exists() or (self._folder / (name + OPEN)).exists()
 
     def write(self, batch: Sequence[bytes]) -> str:
         """Append the records of *batch*; return the name of their file. By then they are on the disk.
@@ -89,11 +107,29 @@ class WarcFolder:
         return self._path.name.removesuffix(OPEN)
 
     def close(self) -> None:
-        """Give the file that is being written its name for good."""
+        """Give the file that is being written its name for good, and move it to the bucket if there is one."""
         if self._file is not None:
             self._file.close()
             self._file = None
             finish(self._path, self._end)
+            if self._bucket is not None:
+                self._move()
+
+    def left(self) -> list[Path]:
+        """Return the files that the bucket did not take."""
+        return sorted(self._folder.glob(self._whole)) if self._bucket is not None else []
+
+    def _move(self) -> None:
+        assert self._bucket is not None
+        for path in self.left():
+            try:
+                self._bucket.put(path, path.name)
+            except OSError as error:
+                if path.exists():  # else another process of the job moved it
+                    logger.warning("%s; %s stays here until the next file is whole", error, path)
+                return
+            self._moved.add(path.name)
+            path.unlink(missing_ok=True)
 
     def _open(self) -> None:
         name = self._next_name()
@@ -107,7 +143,7 @@ class WarcFolder:
     def _next_name(self) -> str:
         while True:
             self._serial += 1
-            name = f"{self._stem}-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{self._serial:05}.warc.gz"
+            name = f"{self._stem}-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}-{self._serial:05}{WARC}"
             if not self.has(name):  # a run of the job may have been killed within this second
                 return name
 
