@@ -88,6 +88,40 @@ class TestSessions:
         assert (await visit(Goods, shop, tmp_path, REPLICA_REVISIT=True)).items == []
 
 
+class Editions(Shop):
+    """Goods below a directory that another visit finds under another name, of which each page speaks."""
+
+    def __init__(self, *names):
+        super().__init__("directory", is_kept=True)
+        self.names = names
+
+    def __call__(self, request):
+        name = self.names[self.n_visits - 1]
+        if not urlsplit(request.url).path.strip("/"):
+            return redirect(f"{SITE}/{name}/")
+        return super().__call__(request).replace("</p>", f" This is {self.session_of(request.url)}</p>", 1)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("names", "is_session"),
+    [
+        (("8f3a01c7", "b20c9d4e"), True),
+        (("48213377", "90671245"), True),
+        (("v1alpha1", "v1beta1"), False),
+        (("20261127", "20261204"), False),
+        (("python3", "python4"), False),
+    ],
+)
+async def test_a_text_that_says_its_session_did_not_change_but_one_that_says_its_edition(tmp_path, names, is_session):
+    """Of ids of fewer than 16 characters, and of any that stood in a text, all items came again."""
+    shop = Editions(*names)
+    await visit(Goods, shop, tmp_path)
+    result = await visit(Goods, shop, tmp_path, REPLICA_REVISIT=True)
+    titles = {item["title"] for item in result.items}
+    assert not titles & {"p5 for 1", "p6 for 1"} if is_session else titles >= {f"p{one} for 1" for one in range(N)}
+
+
 class Ended(Shop):
     """Categories and goods; an old session is not found, and each URL without one begins another."""
 
@@ -189,6 +223,27 @@ class TestIds:
         assert sessions.without("a", "http://a/v?k=0123456789abcdef0") == "http://a/v?k=*"
         assert sessions.without("a", "/v;jsessionid=0123456789ABCDEF01") == "/v;jsessionid=*"
         assert sessions.without("a", "/v?q=abcdefabcdef12345679") == "/v?q=abcdefabcdef12345679"
+
+    @pytest.mark.parametrize("one", ["8f3a01c7", "48213377", "ab12cd34ef", "k9x2m4q8"])
+    def test_a_short_id_goes_where_most_links_have_it(self, one):
+        sessions = Sessions()
+        assert sessions.without("a", f"It is {one}.") == f"It is {one}."
+        sessions.see("a", [f"http://a/{page}?k={one}" for page in "xyz"])
+        assert sessions.without("a", f"It is {one}, not x{one} nor {one}9.") == f"It is *, not x{one} nor {one}9."
+
+    @pytest.mark.parametrize(
+        "one", ["ab1", "k=ab12", "k=2026-11-27", "k=20261127", "k=v1alpha1", "k=python3x", "k=12345abc"]
+    )
+    def test_a_name_is_no_id(self, one):
+        sessions = Sessions()
+        sessions.see("a", [f"http://a/{page}?{one}" for page in "xyz"])
+        assert sessions.without("a", f"It is ({one})") == f"It is ({one})"
+
+    def test_an_argument_that_is_called_a_session_has_shorter_ids(self):
+        sessions = Sessions()
+        sessions.see("a", [f"http://a/{page}?sid=ab12" for page in "xyz"])
+        assert sessions.without("a", "/v?sid=ab12 (ab12)") == "/v?sid=* (*)"
+        assert sessions.without("a", "/v?sid=cd34") == "/v?sid=cd34"
 
     def test_a_long_document_stays_as_it_is(self):
         text = "<a href='/v?sid=0123456789abcdef0'>" * 10_000

@@ -13,7 +13,7 @@ from scrapy.http import HtmlResponse
 from scrapy_replica.components.extract import tree_of
 from scrapy_replica.crawldb.pages import NOT_MODIFIED
 from scrapy_replica.freshness.answer import Answer, validators_of
-from scrapy_replica.pages.page import all_text
+from scrapy_replica.pages.page import all_text, text_signature
 from scrapy_replica.urls.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -87,19 +87,27 @@ class Returns:
     def is_known(self, response: Response, flight: Flight, page: Page) -> bool:
         """Tell whether the *page* of *response* says what it said before, and take note of what it says.
 
-        One that was not read then is known by all of its text.
+        One that was not read then is known by all of its text. What the session is called is nothing that it says.
         """
         before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
-        content, was = page.signature, before.content if before is not None else None
+        self.sessions.see(page.host, [link.url for link in page.links])
+        content, was = self._content(page), before.content if before is not None else None
         if isinstance(response, HtmlResponse) and (not page.is_read or _is_hash(was)):
-            told = _as_content(mmh3.hash64(all_text(tree_of(response)))[0])
+            text = all_text(tree_of(response)).decode("utf-8", "surrogatepass")
+            told = _as_content(mmh3.hash64(self.sessions.without(page.host, text).encode("utf-8", "surrogatepass"))[0])
             content = content if page.is_read and was != told else told
         answer = self._answer(response, flight, content)
         assert answer.content is not None
-        self.sessions.see(page.host, [link.url for link in page.links])
         url = self.sessions.without(page.host, page.url).encode("utf-8", "surrogatepass")
         flight.answer = answer._replace(page=mmh3.hash64(url + answer.content)[0])
         return was == answer.content
+
+    def _content(self, page: Page) -> bytes | None:
+        told = self.sessions.without(page.host, page.text)
+        # Where the text is a part of the page, all of it has to be as it was.
+        return (
+            page.signature if told == page.text or page.signature != text_signature(page.text) else text_signature(told)
+        )
 
     def given(self, flight: Flight) -> frozenset[int]:
         """Return the hashes of the items that the page of *flight* gave before, maybe in another session."""

@@ -79,7 +79,7 @@ def page_from_tree(
         terms=terms(text if for_terms is None else for_terms(text), page.language or language_default),
         words=len(tokens),
         # What is read in part only is known by all that it holds.
-        signature=_text_signature(text if is_whole else all_text(root).decode()),
+        signature=text_signature(text if is_whole else all_text(root).decode()),
         simhash=simhash_of(tokens) if len(tokens) else None,
         beside=told,
         facts=facts_of(text, around, told),
@@ -172,6 +172,7 @@ def all_text(root: etree._Element) -> bytes:
     return etree.tostring(root, method="text", encoding="utf-8")
 
 
-def _text_signature(text: str) -> bytes | None:
+def text_signature(text: str) -> bytes | None:
+    """Return the 128-bit mmh3 of *text*, white space and case folded; ``None`` where it says nothing."""
     folded = " ".join(text.lower().split())
     return mmh3.hash_bytes(folded.encode("utf-8", "surrogatepass")) if folded else None

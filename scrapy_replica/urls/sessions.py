@@ -22,15 +22,22 @@ MAX_IDS = 1_000
 LOOKED_AT = 20
 """Links of a page that are looked at: more than half of them have a session id where there is one."""
 
+LEAST, LEAST_NAMED = 8, 4
+"""Characters of an id that no name tells of, and of one in an argument that is called a session."""
+
 _WORD = re.compile(r"[0-9A-Za-z-]+")
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+# Not the date of an edition, nor a version such as v1alpha1: another one is news.
+_SHORT = re.compile(
+    r"(?!(?:19|20)\d\d)(?!.*[A-Za-z]{4})(?:\d+|[A-Za-z]*\d+[A-Za-z]+\d[0-9A-Za-z]*|[A-Za-z]+\d+[A-Za-z]+)"
+)
 
 
 class Sessions:
     """Knows the ids that stand in most links of many pages of a host.
 
     An id of one commit or document stands in most links of its own page alone. Of arguments that by their name are a
-    session (``PHPSESSID``, ``;jsessionid=``) each such value is one.
+    session (``PHPSESSID``, ``;jsessionid=``) each value of 16 characters or more is one.
     """
 
     def __init__(self) -> None:
@@ -53,20 +60,25 @@ class Sessions:
 
         One of more than 100,000 characters stays as it is.
         """
-        if len(text) > LONGEST:
+        ids, least = self._ids.get(host), SHARE * self._pages[host]
+        if len(text) > LONGEST or not (ids or "=" in text):
             return text
-        ids, n_pages = self._ids.get(host, Counter()), self._pages[host]
-        named = set(_named().findall(text)) if "=" in text else ()
-        for one in _ids_of(text):
-            if one in named or ids[one] > SHARE * n_pages:
-                text = text.replace(one, "*")
+        named = {one for one in _named().findall(text) if _is_long(one)} if "=" in text else set()
+        found = [one for one in {*_WORD.findall(text)} if one in named or (ids and ids[one] > least)]
+        for one in sorted(found, key=len, reverse=True):
+            text = re.sub(rf"(?<![0-9A-Za-z]){one}(?![0-9A-Za-z])", "*", text)
         return text
 
 
-def _ids_of(text: str) -> set[str]:
-    """Return what a machine made: 16 letters and digits or more in a row, a digit among them, and UUIDs."""
-    long = (one for one in _WORD.findall(text) if len(one) >= 16)
-    return {one for one in long if (_UUID.fullmatch(one) if "-" in one else not one.isalpha())}
+def _ids_of(url: str) -> set[str]:
+    """Return what may be a session in *url*: what a machine made, and short values of arguments of such a name."""
+    named = {one for one in _named().findall(url) if len(one) >= LEAST_NAMED and not one.isalpha()}
+    return named | {one for one in _WORD.findall(url) if _is_long(one) or (len(one) >= LEAST and _SHORT.fullmatch(one))}
+
+
+def _is_long(one: str) -> bool:
+    """Tell whether *one* is 16 letters and digits or more, a digit among them, or a UUID."""
+    return len(one) >= 16 and bool(_UUID.fullmatch(one) if "-" in one else not one.isalpha())
 
 
 @lru_cache(1)
