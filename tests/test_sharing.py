@@ -11,6 +11,8 @@ import pytest
 from processes_target import Unshareable
 from scrapy import Request, Spider
 from scrapy.http import FormRequest
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 from web import REPLICA, crawl, page
 
 from scrapy_replica.components import extension
@@ -87,6 +89,17 @@ class Follow(Spider):
         yield from response.follow_all(css="a")
 
 
+class ByRules(CrawlSpider):
+    """Whose requests hold the text of their link as lxml gives it."""
+
+    name = "by-rules"
+    start_urls = ("http://a.example/",)
+    rules = (Rule(LinkExtractor(), callback="item"),)
+
+    def item(self, response):
+        return {"url": response.url, "link": response.meta["link_text"]}
+
+
 WEB = {
     "http://a.example/": page(["http://a.example/1", "http://b.example/2"], seed=0),
     "http://a.example/1": page(seed=1),
@@ -105,6 +118,11 @@ class TestEnd:
         assert store[0].log[-1] == "end"
         assert True in store[0].log
         assert result.stats["finish_reason"] == "finished"
+
+    async def test_a_crawl_spider_is_shared(self, store):
+        web = {**WEB, "http://a.example/": '<html><body><a href="/1">One</a></body></html>'}
+        result = await crawl(ByRules, web, SHARED)
+        assert [item["link"] for item in result.items] == ["One"]
 
     async def test_statistics_are_summed(self, store):
         result = await crawl(Follow, WEB, SHARED)

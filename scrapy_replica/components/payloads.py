@@ -11,6 +11,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from lxml import etree
 from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
@@ -168,8 +169,10 @@ class RequestPayloads:
             fields[REFERER] = 1
         if headers:
             fields["headers"] = headers
-        if meta := {name: value for name, value in request.meta.items() if name != "depth"}:
+        if meta := {name: _plain(value) for name, value in request.meta.items() if name != "depth"}:
             fields["meta"] = meta
+        if "cb_kwargs" in fields:
+            fields["cb_kwargs"] = {name: _plain(value) for name, value in fields["cb_kwargs"].items()}
         return fields
 
     def _method(self, request: Request, name: str) -> str:
@@ -293,6 +296,11 @@ def _callback_in(fields: Mapping[str, Any]) -> str:
 def _callback_name(name: str, meta: Mapping[str, Any]) -> str:
     rule = meta.get("rule")
     return f"{'' if name == 'parse' else name}{'' if rule is None else f' {rule}'}"
+
+
+def _plain(value: object) -> object:
+    """Return *value*; its letters alone where it holds on to the page, as ``link_text`` of a ``CrawlSpider`` does."""
+    return str(value) if isinstance(value, etree._ElementUnicodeResult) else value  # noqa: SLF001
 
 
 def _name_of(kind: type[Request]) -> str:
