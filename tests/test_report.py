@@ -161,7 +161,7 @@ class TestFigures:
         store.verdicts.enter(Verdict("c.example", "a.example", "", "", 0.7, 5), NOW, NOW * 2)
         store.verdicts.end("c.example", Standing.REFUTED)
         text, _ = shown(store, "groups")
-        assert "1 host was found to be a copy of another; 2 URLs of theirs are not fetched" in text
+        assert "1 host was found to be a copy of another; 2 URLs of it are not fetched" in text
         assert "pages in equal places that agree: 9 of 9" in text
         assert store.urls.url_of(url_id) in text
         assert "c.example of a.example refuted" in text

@@ -28,6 +28,7 @@ SAME_TEXT_BITS = 6
 _PRIOR = 0.3
 _LANGUAGE_PRIOR = 0.7
 _VERSION = re.compile(r"(?<![\d.])(?:v?\d+(?:\.\d+)+|(?:19|20)\d\d|v\d+)(?!\.?\d)")
+_ADDRESS = re.compile(r"\A(?:[\d.]+|[^.]*:.*)\Z")
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,14 @@ def other_numbers(pair: Comparison) -> float:
 
 
 def version_marks(pair: Comparison) -> float:
-    """1 if names and prefixes carry versions or years that have nothing in common, 0 if they share one."""
-    mine, theirs = (set(_VERSION.findall(f"{name_of(host.name)}/{prefix}".lower())) for host, prefix in _sides(pair))
+    """1 if names and prefixes carry versions or years that have nothing in common, 0 if they share one.
+
+    The numbers of an address are neither.
+    """
+    mine, theirs = (
+        set(_VERSION.findall(f"{_ADDRESS.sub('', name_of(host.name))}/{prefix}".lower()))
+        for host, prefix in _sides(pair)
+    )
     return math.nan if not mine or not theirs else float(not mine & theirs)
 
 
