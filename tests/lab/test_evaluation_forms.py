@@ -13,7 +13,8 @@ from web import text
 
 pytest.importorskip("sklearn")
 
-from scrapy_replica.lab.pages.form_results import LabelledPage
+from scrapy_replica.lab.pages.form_changes import few
+from scrapy_replica.lab.pages.form_results import LabelledPage, read_framed, read_pages
 from scrapy_replica.lab.replicas.five_attributes import PUBLISHED, Confusion, attributes, confusion
 from scrapy_replica.pages.hidden_web import node_features, own_matches, visible_elements
 from scrapy_replica.pages.noise import composite_text_densities, count
@@ -86,6 +87,28 @@ def council(folder, name, n_pages=3):
         page = f"<body><ul>{menu}</ul><table>{rows}</table><div>{'<p>x</p>' * 20}</div>"
         (site / "pages" / f"{n}.html").write_text(page)
         (site / "truth" / f"{n}.json").write_text(json.dumps({"records": [{"record_xpath": "//tr"}]}))
+
+
+def detail(folder, name):
+    """A site whose one page has a record amid its menu."""
+    site = folder / "swde" / name
+    for part in ("pages", "truth"):
+        (site / part).mkdir(parents=True)
+    menu = "".join(f"<li>Home {i}" for i in range(40))
+    (site / "pages" / "0.html").write_text(f"<body><ul>{menu}</ul><div><h1>A car</h1><p>Its price</div><p>Imprint")
+    (site / "truth" / "0.json").write_text(json.dumps({"attr_lca_xpath": "//div"}))
+
+
+class TestChanges:
+    def test_few_records_or_a_frame_of_another_site(self, tmp_path):
+        council(tmp_path, "a-one")
+        detail(tmp_path, "cars")
+        for pages, n_records in ((read_pages(tmp_path, few), (1, 2, 3)), (read_framed(tmp_path), (12, 12, 12))):
+            assert [page.is_content.sum() for page in pages] == [3 * n for n in n_records]
+        tags = read_framed(tmp_path)[0].tree.tags
+        assert tags.count("li") == 40
+        assert "h1" not in tags
+        assert tags[-1] == "p"
 
 
 command = partial(replica, "lab", "forms")

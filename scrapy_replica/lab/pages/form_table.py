@@ -12,8 +12,10 @@ _HELD_OUT = {
     "vendor": "each vendor by the other vendors",
 }
 _WHO = {
+    "model": "tree and linear model",
     "tree": "decision tree",
     "tree_without_query": "the same without QueryScore",
+    "linear": "linear model",
     "five": "five attributes (Lutz 2013)",
     f"five_{DESCENDANTS}": "the same, sum over descendants",
     "cetd": "CETD",
@@ -33,11 +35,28 @@ def table(figures: Mapping[str, float]) -> str:
             if f"{name}.content_f1" in figures:
                 lines.append(_line(label, [], [f"{figures[f'{name}.{measure}']:.3f}" for measure in _F1]))
         lines.append("")
+    lines += [*_transfer(figures), ""]
     lines.append("Elements: noise called noise (NN), noise called content (NC) and so on, and F1")
     lines += ["", *_confusions(figures, "published", "published, table 4.5")]
     for split in SPLITS:
         lines += ["", *_confusions(figures, f"five.{split}", _HELD_OUT[split])]
     return "\n".join(lines)
+
+
+def _transfer(figures: Mapping[str, float]) -> list[str]:
+    """F1 of the content on sites of other vendors, mean and worst."""
+    lines = []
+    for split, title in (("one", "learnt from one vendor"), ("others", "learnt from all vendors but one")):
+        names = [n for n in ("plain", "few", "framed") if f"model.{split}.{n}.mean" in figures]
+        lines += [
+            f"F1 of the content, {title}: mean and worst site",
+            _line("", [], [c for n in names for c in (n, "worst")]),
+        ]
+        for who, label in _WHO.items():
+            if f"{who}.{split}.plain.mean" in figures:
+                cells = [f"{figures[f'{who}.{split}.{n}.{m}']:.3f}" for n in names for m in ("mean", "worst")]
+                lines.append(_line(label, [], cells))
+    return lines
 
 
 def _confusions(figures: Mapping[str, float], name: str, title: str) -> list[str]:
