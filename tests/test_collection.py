@@ -71,6 +71,28 @@ class TestCollection:
         known = Collection(index(tmp_path / "i", [row_of(one, "a.example", "", None) for one in signatures]))
         assert all(known.has(said("b.example", signature=one)) for one in signatures)
 
+    @pytest.mark.parametrize("spread", ["evenly", "at the ends", "all in one place", "one text"])
+    def test_however_the_hashes_are_spread(self, tmp_path, spread):
+        draw = np.random.default_rng(1)
+        texts = draw.integers(0, 1 << 64, 5_000, dtype=np.uint64)
+        if spread == "at the ends":
+            texts[:2_500] >>= np.uint64(40)
+            texts[2_500:] |= np.uint64(0xFFFFFF << 40)
+        elif spread != "evenly":
+            texts = texts >> np.uint64(50) if spread == "all in one place" else texts * np.uint64(0) + np.uint64(7)
+        rows = [
+            row_of(int(text).to_bytes(8, "big") + bytes(8), "a.example", str(n), None) for n, text in enumerate(texts)
+        ]
+        known = Collection(index(tmp_path / "i", rows))
+        for n, text in enumerate(texts.tolist()):
+            if n % 50 == 0:
+                assert known.has(said("a.example", str(n), signature=text.to_bytes(8, "big") + bytes(8)))
+        there = {*texts.tolist()}
+        others = [text + 1 & (1 << 64) - 1 for text in there if text + 1 & (1 << 64) - 1 not in there]
+        for text in (*others[:100], 0, (1 << 64) - 1):
+            signature = text.to_bytes(8, "big") + bytes(8)
+            assert known.has(said("b.example", signature=signature)) == (text in there)
+
     def test_an_empty_one(self, tmp_path):
         known = Collection(index(tmp_path / "i", []))
         assert len(known) == 0

@@ -28,6 +28,8 @@ PARTS = 256
 """Rows are sorted in so many parts, by their first byte: of 100 million pages each takes 10 MB."""
 HELD = 1 << 19
 """Rows in memory before they are parted, 12 MB."""
+PAGE_ROWS = 512
+"""Rows of a column on a page of the disk."""
 AGAIN = "make it again, with scrapy replica mine --index"
 
 
@@ -68,11 +70,30 @@ class Collection:
         if page.signature is None:
             return False
         text, host, beside = row_of(page.signature, page.host, page.title, hash_of_beside(page))
-        first, end = _range(self._text, text)
+        first, end = self._rows_of(text)
         if first == end or int(self._host[first]) != host:  # all rows of one text have one host
             return first < end
         found, after = _range(self._beside[first:end], beside)
         return found < after
+
+    def _rows_of(self, text: int) -> tuple[int, int]:
+        """Return the rows of *text*, by interpolation.
+
+        Hashes are evenly spread, so of 100 million it stands within some 5,000 rows of where it is looked for, and
+        within some 70 of where it is looked for next: the disk is read once, not for each step of a binary search.
+        """
+        n, column, step = len(self), self._text, PAGE_ROWS
+        if not n:
+            return 0, 0
+        near = text * n >> 64
+        near = max(0, min(n - 1, near + ((text - int(column[near])) * n >> 64)))
+        first, end = max(0, near - step // 2), min(n, near + step // 2)
+        while first > 0 and int(column[first]) >= text:
+            first, step = max(0, first - step), 2 * step
+        while end < n and int(column[end - 1]) <= text:
+            end, step = min(n, end + step), 2 * step
+        found, after = _range(column[first:end], text)
+        return first + found, first + after
 
     def batches(self) -> Iterator[UInt64Array]:
         """Yield the rows, shape (n, 3), some at a time."""
