@@ -152,8 +152,9 @@ class LinkFeatures:
     def tell_words(self, rows: IntArray) -> None:
         """Write down what the words of the pages in *rows* say of their links."""
         terms = self._terms(rows)
+        of_length = lengths(terms)
         for which, head in enumerate(self.heads):
-            self._graph.pages["word_odds"][rows, which] = head.page_words.log_odds(terms)
+            self._graph.pages["word_odds"][rows, which] = head.page_words.log_odds(terms, of_length)
 
     def tell_way(self, rows: IntArray, of: IntArray, features: FloatArray) -> None:
         """Write down what the return head says of the links by which the pages in *rows* were found.

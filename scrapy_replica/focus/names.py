@@ -69,7 +69,7 @@ class Names:
     def slots(self, numbers: IntArray) -> IntArray:
         """Return the slots of numbers, 0 for those of forgotten names; the same shape."""
         slots = numbers % self.most
-        return np.where(self._owners.take(slots) == numbers, slots, 0)
+        return np.asarray(slots * (self._owners.take(slots) == numbers))
 
     def slot(self, number: int) -> int:
         """Return the slot of a number, 0 if its name was forgotten."""

@@ -14,9 +14,10 @@ MOST_URLS = 300_000
 """URLs found last that strategies know of: 230 bytes each with its string, besides the columns of the strategy."""
 
 
-class Window:
-    """Columns over the last *most* things. Things are numbered 1, 2, ... as they come, 0 stands for none.
+class Window(dict[str, NDArray[Any]]):
+    """Columns over the last *most* things, by name: shape (rows or more,) or (rows or more, width).
 
+    Things are numbered 1, 2, ... as they come, 0 stands for none.
     The row of a thing is that of its number until *most* others came; of what was forgotten it is row 0, which holds
     zeros. So a number may be kept anywhere, and needs no care when the thing is forgotten. Columns grow by doubling to
     *most* rows and never beyond; a new thing's row holds zeros.
@@ -28,12 +29,7 @@ class Window:
         self.most = most
         self.last = 0
         """Number of the newest."""
-        self._columns: dict[str, NDArray[Any]] = {}
         self._reserved = min(1024, most + 1)
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return a column, shape (rows or more,) or (rows or more, width)."""
-        return self._columns[name]
 
     @property
     def used(self) -> int:
@@ -42,7 +38,7 @@ class Window:
 
     def add_column(self, name: str, dtype: type, width: int = 0) -> None:
         """Add a column of zeros; *width* of a second axis."""
-        self._columns[name] = np.zeros((self._reserved, width) if width else self._reserved, dtype)
+        self[name] = np.zeros((self._reserved, width) if width else self._reserved, dtype)
 
     def add(self, count: int = 1) -> int:
         """Enter *count* things and return the number of the first."""
@@ -52,15 +48,15 @@ class Window:
             self._reserve(min(self.most + 1, max(self.used, 2 * self._reserved)))
         if self.last > self.most:
             rows = self.row(first) if count == 1 else self.rows(np.arange(first, self.last + 1))
-            for column in self._columns.values():
+            for column in self.values():
                 column[rows] = 0
         return first
 
     def _reserve(self, rows: int) -> None:
-        for name, column in self._columns.items():
+        for name, column in self.items():
             grown = np.zeros((rows, *column.shape[1:]), column.dtype)
             grown[: len(column)] = column
-            self._columns[name] = grown
+            self[name] = grown
         self._reserved = rows
 
     def row(self, number: int) -> int:
@@ -86,18 +82,18 @@ class Window:
 
     def write(self, name: str, rows: IntArray, values: Any) -> None:
         """Set rows of a column; what falls on row 0 is lost."""
-        column = self._columns[name]
+        column = self[name]
         column[rows] = values
         column[0] = 0
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes: copies, which stay as they are."""
-        return {"last": self.last, **{name: column[: self.used].copy() for name, column in self._columns.items()}}
+        return {"last": self.last, **{name: column[: self.used].copy() for name, column in self.items()}}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.last = state["last"]
         self._reserve(max(self._reserved, self.used))
-        for name, column in self._columns.items():
+        for name, column in self.items():
             column[: self.used] = state[name]
 
 

@@ -15,7 +15,7 @@ from scrapy_replica.focus.link_table import IN_LINKS, IS_FETCHED, PARENT, LinkTa
 from scrapy_replica.focus.outcomes import CHANCE, RETURN
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
-from scrapy_replica.numeric import FloatArray, IntArray
+from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,10 +106,9 @@ class LinkAware(Strategy):
         """Let a head learn an outcome of a link that was followed, and count it; *features* where they are known."""
         if self._table.facts[row, IN_LINKS]:
             head, of_heads = self._heads[which], self._features.of(np.array([row])) if features is None else features
-            logits = head.model.logits(of_heads[which])
-            expected = float(shares(logits)[0])
-            head.model.learn(of_heads[which, 0], outcome, float(logits[0]))
-            if abs(expected - outcome) > SURPRISE:
+            logit = float(head.model.logits(of_heads[which])[0])
+            head.model.learn(of_heads[which, 0], outcome, logit)
+            if abs(sigmoid(logit) - outcome) > SURPRISE:
                 self._rescore(self._table.siblings(row))
         self._table.tell(row, outcome, which)
 
