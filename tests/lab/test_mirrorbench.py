@@ -362,6 +362,20 @@ def test_pairs_of_near_misses_are_told_from_replicas_by_what_pages_say(bench):
         figures[name] = ranking.figures(0.5, dict.fromkeys(ranking.families, 1))["auc_near"]
     assert figures["canonical"] < 0.75
     assert figures["scrapy-replica"] > figures["canonical"]
+    assert figures["mine"] > figures["canonical"]
+    sure = {frozenset(pair) for pair, value in found["mine"].items() if value > 0.5}
+    kinds = Counter(row["relation"] for row in rows_of(bench / "test" / "truth.csv") if pair_of(row) in sure)
+    assert kinds["replica"] > 5 * (kinds["near_miss"] + kinds["unrelated"])
+
+
+def pair_of(row):
+    return frozenset((row["host_a"], row["host_b"]))
+
+
+def test_another_order_of_links_is_another_order_of_the_same_requests(bench):
+    first, other, same = (crawled("plain", bench / "test", 0.0, order).fetches for order in (0, 1, 1))
+    assert first != other == same
+    assert Counter(first) == Counter(other)
 
 
 def test_a_plain_crawl_of_the_warc_fetches_every_url_once(bench, tmp_path):

@@ -48,9 +48,12 @@ class MirrorBenchCommand(Command):
         serve.add_argument("--port", type=int, default=8080, metavar="N", help="on 127.0.0.1 (8080)")
         serve.add_argument("--out", metavar="FILE", help="new file for the requests, which the scorer reads")
         serve.set_defaults(act=serve_split)
-        baselines = actions.add_parser("baselines", help="run and score plain Scrapy, canonical, NormPaths, the add-on")
+        baselines = actions.add_parser(
+            "baselines", help="run and score plain Scrapy, canonical, NormPaths, the add-on, mine"
+        )
         baselines.add_argument("bench", metavar="DIR", help="what make wrote")
         baselines.add_argument("--out", metavar="DIR", required=True, help="new folder for the results")
+        baselines.add_argument("--orders", type=int, default=1, metavar="N", help="crawl in N orders of links (1)")
         baselines.set_defaults(act=run_baselines)
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
@@ -100,9 +103,9 @@ def serve_split(opts: argparse.Namespace) -> int:
 def run_baselines(opts: argparse.Namespace) -> int:
     """Run all baselines and print how they score."""
     bench, out = existing(opts.bench), _new(opts.out)
-    with needing("lab", "baselines need"):
-        from scrapy_replica.lab.mirrorbench.baselines import run  # noqa: PLC0415 - needs an extra
-    sys.stdout.write(run(bench, out, say) + "\n")
+    with needing("lab,mine", "baselines need"):
+        from scrapy_replica.lab.mirrorbench.baselines import run  # noqa: PLC0415 - needs extras
+    sys.stdout.write(run(bench, out, opts.orders, say) + "\n")
     return 0
 
 

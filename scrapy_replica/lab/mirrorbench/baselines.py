@@ -7,15 +7,24 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import combinations, product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from scrapy.settings import Settings
 
 from scrapy_replica.address import host_of
+from scrapy_replica.commands.job import reading
+from scrapy_replica.components.archived import ArchivedPages
+from scrapy_replica.config import Config
 from scrapy_replica.lab.mirrorbench import score
 from scrapy_replica.lab.mirrorbench.crawlers import CRAWLERS, Crawled, crawled
 from scrapy_replica.lab.mirrorbench.features import FEATURES
 from scrapy_replica.lab.mirrorbench.folder import SPLITS, WARC, WHOLE
+from scrapy_replica.mining.inputs import Openers, sources_of
+from scrapy_replica.mining.run import mine
 from scrapy_replica.sites.judge import RAW, Judge
 from scrapy_replica.warc.archive import Archive
 
@@ -24,8 +33,10 @@ _CANONICAL = re.compile(rb'<link rel="canonical" href="([^"]+)"')
 """As the benchmark writes it."""
 
 
-def run(bench: Path, out: Path, told: Callable[[str], None]) -> str:
+def run(bench: Path, out: Path, orders: int, told: Callable[[str], None]) -> str:
     """Write a folder of results of each method into the new folder *out*, and return their tables.
+
+    Each crawl is run in so many *orders* of the links of a page; what a later one brought is in a folder of its own.
 
     :raises ValueError: *bench* is no benchmark, or a crawl was stopped.
     """
@@ -40,10 +51,12 @@ def run(bench: Path, out: Path, told: Callable[[str], None]) -> str:
     benches = {split: score.Bench(bench, split) for split in SPLITS}
     learnt = score.read_scores(out / "normpaths" / "dev" / "pairs.csv")
     threshold = score.Ranking(benches["dev"], learnt).best_threshold()
-    for name in CRAWLERS:
-        told(f"test: crawl of {name}")
-        write_crawl(out / name / "test", crawled(name, bench / "test", threshold))
-    return score.tables({name: score.score_results(benches, out / name, "test") for name in CRAWLERS})
+    for order, name in product(range(orders), CRAWLERS):
+        result = f"{name}-{order + 1}" if order else name
+        told(f"test: crawl of {result}")
+        write_crawl(out / result / "test", crawled(name, bench / "test", threshold, order))
+    names = sorted(path.name for path in out.iterdir())
+    return score.tables({name: score.score_results(benches, out / name, "test") for name in names})
 
 
 def pair_scores(split: Path) -> dict[str, Scores]:
@@ -59,7 +72,26 @@ def pair_scores(split: Path) -> dict[str, Scores]:
         "canonical": {(a, b): max(named.get((a, b), 0.0), named.get((b, a), 0.0)) for a, b in pairs},
         "normpaths": {pair: float(row["normpaths"]) for pair, row in zip(pairs, rows, strict=True)},
         "scrapy-replica": dict(zip(pairs, judged.tolist(), strict=True)),
+        "mine": mined(split / WARC),
     }
+
+
+def mined(warc: Path) -> Scores:
+    """Return the scores of pairs by ``scrapy replica mine``, which joins whole hosts; below .5 where it is uncertain.
+
+    Hosts of one group are pairs as well, with the least of the scores by which they came to it.
+    """
+    with TemporaryDirectory() as folder:
+        openers = Openers(reading, partial(ArchivedPages, Settings()))
+        sources = sources_of([str(warc)])
+        found = mine(sources, Path(folder, "out"), "duckdb", openers, Judge.load(), Config().max_fpr).judged
+    doubted = [one.verdict for one in found.uncertain]
+    scores = {(one.copy, one.canonical): one.score / 2 for one in doubted}
+    sure = {one.copy: 0.5 + one.score / 2 for one in found.verdicts}
+    for hosts in found.groups.values():
+        for pair in combinations(hosts, 2):
+            scores[pair] = min(sure.get(host, 1.0) for host in pair)
+    return scores
 
 
 def canonical_shares(warc: Path) -> dict[tuple[str, str], float]:

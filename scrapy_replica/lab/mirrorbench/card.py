@@ -22,7 +22,9 @@ def card(version: str, seed: int, splits: Mapping[str, Mapping[str, int]], editi
     rows += [(split, *(f"{count:,}" for count in counts.values())) for split, counts in splits.items()]
     lines = [f"| {' | '.join(name.replace('_', ' ') for name in row)} |" for row in rows]
     lines.insert(1, "|---" * len(rows[0]) + "|")
-    packages = sorted({f"{edition.package} {edition.version}" for edition in editions if edition.registry != MADE})
+    packages = sorted(
+        {f"{edition.package} {edition.version} ({edition.licence})" for edition in editions if edition.registry != MADE}
+    )
     return _CARD.read_text(encoding="utf-8").format(
         version=version,
         seed=seed,

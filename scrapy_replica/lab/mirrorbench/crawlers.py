@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from scrapy import Request, signals
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
@@ -25,7 +26,10 @@ from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.config import Config
 from scrapy_replica.lab.mirrorbench.folder import SEEDS, WARC
 from scrapy_replica.lab.replicas.replica_published import MAX_DF
+from scrapy_replica.records import Link, Page
 from scrapy_replica.sites.evidence import path_of
+
+Found = TypeVar("Found")
 
 
 @dataclass
@@ -40,7 +44,22 @@ class Crawled:
     blocks: list[tuple[str, str, int]] = field(default_factory=list)
 
 
-class CanonicalSpider(TopicSpider):
+class OrderedSpider(TopicSpider):
+    """Follows the links of a page in the order in which they stand there, or in another one for each ``ORDER``."""
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        yield from self._ordered(response.url, [*super().parse(response)])
+
+    def links_to_follow(self, page: Page) -> Sequence[Link]:
+        return self._ordered(page.url, [*super().links_to_follow(page)])
+
+    def _ordered(self, url: str, found: list[Found]) -> list[Found]:
+        if order := self.settings.getint("ORDER"):
+            Random(f"{order} {url}").shuffle(found)
+        return found
+
+
+class CanonicalSpider(OrderedSpider):
     """Leaves the links of a page that names another as canonical, and asks for that one."""
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
@@ -101,7 +120,7 @@ class NormPathsBlocks:
 
 
 def _plain(settings: Settings) -> type[TopicSpider]:  # noqa: ARG001 - as the others
-    return TopicSpider
+    return OrderedSpider
 
 
 def _canonical(settings: Settings) -> type[TopicSpider]:  # noqa: ARG001
@@ -110,13 +129,13 @@ def _canonical(settings: Settings) -> type[TopicSpider]:  # noqa: ARG001
 
 def _normpaths(settings: Settings) -> type[TopicSpider]:
     settings.set("DOWNLOADER_MIDDLEWARES", {NormPathsBlocks: 50})
-    return TopicSpider
+    return OrderedSpider
 
 
 def _replica(settings: Settings) -> type[TopicSpider]:
     settings.set("ADDONS", {Addon: 500})
     settings.set("REPLICA_SEED", 1)
-    return TopicSpider
+    return OrderedSpider
 
 
 CRAWLERS: dict[str, Callable[[Settings], type[TopicSpider]]] = {
@@ -127,19 +146,20 @@ CRAWLERS: dict[str, Callable[[Settings], type[TopicSpider]]] = {
 }
 
 
-def crawled(name: str, split: Path, threshold: float) -> Crawled:
+def crawled(name: str, split: Path, threshold: float, order: int = 0) -> Crawled:
     """Crawl *split* from its seed to the end, in a process of its own.
 
     :param threshold: NormPaths similarity from which a host is blocked.
+    :param order: of the links of a page; 0 is that of the page.
     :raises ValueError: the crawl was stopped.
     """
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        return process.submit(_crawled, name, split, threshold).result()
+        return process.submit(_crawled, name, split, threshold, order).result()
 
 
-def _crawled(name: str, split: Path, threshold: float) -> Crawled:
+def _crawled(name: str, split: Path, threshold: float, order: int) -> Crawled:
     with TemporaryDirectory() as job:
-        settings = Settings({"LOG_LEVEL": "ERROR", "NORMPATHS_THRESHOLD": threshold})
+        settings = Settings({"LOG_LEVEL": "ERROR", "NORMPATHS_THRESHOLD": threshold, "ORDER": order})
         settings.setdict(rehearsal_settings([split / WARC]))
         spider, found = CRAWLERS[name](settings), Crawled()
         if name == "scrapy-replica":
