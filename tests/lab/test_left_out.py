@@ -76,7 +76,8 @@ def test_a_draw_keeps_whole_families(sources):
 
 def test_the_curve_knows_ever_more_families(sources):
     figures = left_out.learning_curve(sources, "s1", 1)
-    assert {key.split(".")[1] for key in figures} == {"3"}
+    assert {key.rpartition(".")[0] for key in figures} == {"learnt 3.mean", "learnt 3.worst"}
+    assert all(figures[f"learnt 3.worst.{key}"] <= figures[f"learnt 3.mean.{key}"] for key in left_out.MEASURES)
     with pytest.raises(ValueError, match="no source is called other"):
         left_out.learning_curve(sources, "other", 1)
 

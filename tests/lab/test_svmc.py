@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_replica.focus.background import Background
-from scrapy_replica.lab.replicas.svmc import GAMMA, MAPPERS, NU, ROUNDS, SVMC, converge
+from scrapy_replica.lab.replicas.svmc import GAMMA, MAPPERS, NU, ROUNDS, SVMC, THETA, converge
 
 sparse = pytest.importorskip("scipy.sparse")
 svm = pytest.importorskip("sklearn.svm")
@@ -47,11 +49,13 @@ def plain_cosine(positive: np.ndarray, unlabelled: np.ndarray) -> list[bool]:
     return [cosine(y) < smallest for y in unlabelled]
 
 
-def plain_one_dnf(positive: np.ndarray, unlabelled: np.ndarray, most: float = 5.0) -> list[bool]:
-    """theta by linear search from 1 up: the best recall on P, the lowest among equals."""
+def plain_one_dnf(
+    positive: np.ndarray, unlabelled: np.ndarray, thetas: Sequence[float] = tuple(np.arange(1.0, 5.0, 0.1))
+) -> list[bool]:
+    """theta by linear search: the best recall on P, the first among equals."""
     in_p, in_u = ([sum(column > 0) for column in rows.T] for rows in (positive, unlabelled))
     best, strong = -1, np.zeros(0)
-    for theta in np.arange(1.0, most, 0.1):
+    for theta in thetas:
         discriminates = np.array(
             [len(unlabelled) * p > theta * len(positive) * u for p, u in zip(in_p, in_u, strict=True)]
         )
@@ -70,7 +74,12 @@ def plain_one_class(positive: np.ndarray, unlabelled: np.ndarray) -> list[bool]:
     return rejected
 
 
-PLAIN = {"1-dnf": plain_one_dnf, "osvm": plain_one_class, "cosine": plain_cosine}
+PLAIN = {
+    "1-dnf": plain_one_dnf,
+    "1-dnf-printed": partial(plain_one_dnf, thetas=[THETA]),
+    "osvm": plain_one_class,
+    "cosine": plain_cosine,
+}
 
 
 def drawn(seed: int, positives: int, others: int = 40) -> np.ndarray:
@@ -99,7 +108,7 @@ class TestMappers:
         assert found.tolist() == PLAIN[mapper](rows[:positives], rows[positives:])
 
     def test_unknown_mapper_is_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"no mapper '2-dnf'; choose one of 1-dnf, osvm, cosine"):
+        with pytest.raises(ValueError, match=r"no mapper '2-dnf'; choose one of 1-dnf, 1-dnf-printed, osvm, cosine"):
             SVMC("2-dnf")
 
 

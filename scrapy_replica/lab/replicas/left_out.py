@@ -225,7 +225,9 @@ def worst_pairs(sources: Sequence[Source], n: int) -> Iterator[tuple[str, str, f
 
 
 def learning_curve(sources: Sequence[Source], name: str, draws: int) -> dict[str, float]:
-    """Return ``curve.N.MEASURE``: means over the other sources, by judges that learnt *N* families of source *name*.
+    """Return ``learnt N.mean.MEASURE`` and ``learnt N.worst.MEASURE`` over the other sources, means of *draws* judges.
+
+    Each has learnt *N* families of source *name* alone.
 
     :raises ValueError: no source is called so.
     """
@@ -237,8 +239,10 @@ def learning_curve(sources: Sequence[Source], name: str, draws: int) -> dict[str
     figures: dict[str, float] = {}
     for n in [*(n for n in CURVE if n < n_families), n_families]:
         judges = [_judge(of_families(learnt, n / n_families, Random(f"{n} {draw}"))) for draw in range(draws)]
-        found = [_measures(table, judge) for judge in judges for table in tables.values()]
-        figures |= {f"curve.{n}.{key}": float(np.mean([each[key] for each in found])) for key in MEASURES}
+        found = [[_measures(table, judge) for judge in judges] for table in tables.values()]
+        for key in MEASURES:
+            means = [float(np.mean([each[key] for each in of_it])) for of_it in found]
+            figures |= {f"learnt {n}.mean.{key}": float(np.mean(means)), f"learnt {n}.worst.{key}": min(means)}
     return figures
 
 
