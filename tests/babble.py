@@ -18,7 +18,7 @@ def paragraphs() -> dict[str, list[str]]:
     found = {}
     for file in sorted(DOCS.glob("*.rst")):
         parts = re.split(r"\n\s*\n", file.read_text(encoding="utf-8"))
-        found[file.stem] = [part for part in parts if len(part.split()) > 25 and "   " not in part]
+        found[file.stem] = [" ".join(part.split()) for part in parts if len(part.split()) > 25 and "   " not in part]
     return found
 
 

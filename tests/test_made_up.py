@@ -54,6 +54,19 @@ class TestCalled:
         """Of five mazes of short pages one may be missed: one of thirteen was, once the documentation had changed."""
         assert sum(is_called([babble((maze, n), words) for n in range(WINDOW)]) for maze in range(5)) >= 4
 
+    def test_whole_phrases_are_known_from_twice_as_many_pages(self):
+        """A chain of order 3 was never known: it repeats the words of a phrase, but none a hundred words on."""
+        called = [is_called([babble((maze, n), order=3) for n in range(2 * WINDOW)]) for maze in range(4)]
+        assert sum(called) >= 2
+
+    def test_what_is_known_from_two_windows_stays_known(self, monkeypatch):
+        monkeypatch.setattr("scrapy_replica.crawl.urls.made_up.LEAST", 0)
+        monkeypatch.setattr("scrapy_replica.crawl.urls.made_up.LEAST_APART", 0.05)
+        made_up = MadeUp()
+        opened = [made_up.observe(page(n, babble(n)), n, "en") for n in range(3 * WINDOW)]
+        assert not any(opened)
+        assert all(made_up.maze_of("http://a.example/maze/x", n) for n in (WINDOW, 3 * WINDOW - 1))
+
     def test_not_before_there_are_enough_pages(self):
         assert not is_called([babble(n) for n in range(WINDOW - 1)])
 
@@ -106,6 +119,13 @@ class TestNotCalled:
         measured = [one for one in measured if one is not None]
         assert len(measured) >= 15
         assert min(measured) > 0.09
+
+    @pytest.mark.parametrize("n_words", [12, 45])
+    def test_sayings_about_nothing_in_common(self, n_words):
+        """Lines of a page are each about something else, as quotations, headlines and publications are."""
+        sayings = (babble(("saying", n), n_words) for n in range(24 * WINDOW))
+        pages = ["\n".join(islice(sayings, 12)) for _ in range(2 * WINDOW)]
+        assert not is_called(pages)
 
     def test_pages_of_a_form(self):
         """One text with a few words of each page's own."""

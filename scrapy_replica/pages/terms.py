@@ -47,6 +47,17 @@ def terms(text: str, language: str | None = "en") -> dict[str, int]:
     return counts
 
 
+def spans(text: str, language: str | None = "en") -> dict[str, tuple[int, int]]:
+    """Return of each term of *text* the numbers of the first and the last word that has it."""
+    stems = _stems(language or "en")
+    found: dict[str, tuple[int, int]] = {}
+    for number, part in enumerate(_parts(text)):
+        for word in (part,) if part.isascii() else _words(part):
+            if stem := stems[word]:
+                found[stem] = found[stem][0] if stem in found else number, number
+    return found
+
+
 def _parts(text: str) -> list[str]:
     return text.lower().encode("utf-8", "surrogatepass").translate(_PARTED).decode("utf-8", "surrogatepass").split()
 

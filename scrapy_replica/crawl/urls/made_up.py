@@ -4,7 +4,9 @@ What a text is about comes back in it, and what a machine strings together does 
 
 Word adaptation (Church: Empirical estimates of adaptation, COLING 2000): a rare word that stands in a text once stands
 there again far more often than chance has it. Of Markov chains over other texts that is not so: their words are as
-frequent as in any other page of the chain. Only prose is measured. Lists of names, tables and code are none.
+frequent as in any other page of the chain. One that copies whole phrases repeats words of the phrase, but none a
+hundred words on. Only prose in paragraphs is measured. Lists of names, tables and code are none, and lists of sayings,
+headlines and the like are about something else in each line.
 
 What a language model writes reads as prose does. Who builds a labyrinth of that keeps readers out of it: the links that
 lead in are hidden, or ask not to be followed, and those in it lead to more of it.
@@ -13,15 +15,17 @@ lead in are hidden, or ask not to be followed, and those in it lead to more of i
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import mmh3
 import numpy as np
 
 from scrapy_replica.pages.stop_words import STOP_WORDS
+from scrapy_replica.pages.terms import spans
 from scrapy_replica.records import Page
 from scrapy_replica.urls.shapes import TrapKind
 
@@ -29,6 +33,14 @@ WINDOW = 30
 """Pages of a place that are measured together: of one page alone nothing is known."""
 LEAST = 0.05
 """Adaptation below which a window is made up; see docs/dust for what real directories and babble have."""
+APART = 100
+"""Words between two places of a stem that no phrase reaches over."""
+LEAST_APART = 0.007
+"""Adaptation over that distance below which two windows together are made up."""
+LONG_PAGE = 250
+"""Words without which a page says nothing about that distance."""
+PARAGRAPH = 50
+"""Words of a line that is a paragraph; half of the words of a page stand in such lines, or it says nothing."""
 MIN_STEMS = 15
 """Rare stems without which a page says nothing."""
 MIN_PROSE = 0.2
@@ -41,49 +53,80 @@ MAX_WAYS = 1_000
 """Places of a host of which is held whether a reader is led there. A host with more holds no labyrinth."""
 MAX_IDS = 2_000
 """Pages of a made-up place that are remembered; what an older one led to does not wait."""
-_COUNT = (1 << 8) - 1
-"""Bits of a packed stem that say how often it stands on the page; those above are its hash."""
+_COUNT = (1 << 7) - 1
+"""Bits of a packed stem that say how often it stands on the page."""
+_FAR = 1 << 7
+"""Bit that says that two of these places are :data:`APART`; those above are its hash."""
+_HASH = 0xFFFFFFFF & ~(_COUNT | _FAR)
 
 
-def adaptation(pages: Sequence[array[int]]) -> float | None:
+class Stems(NamedTuple):
+    """What is measured of a page."""
+
+    packed: array[int]
+    words: int
+
+
+def adaptation(pages: Sequence[Stems], *, is_apart: bool = False) -> float | None:
     """Return how much more often than by chance rare stems that stand on a page stand there again, mean over pages.
 
-    *pages* are packed stems. Chance is a Poisson law with the rate of the stem on the other pages. ``None`` where a
-    fifth of the pages or more have too few rare stems.
+    Where it *is_apart*, only :data:`APART` words on. Chance is a Poisson law with the rate of the stem on the other
+    pages. ``None`` where a fifth of the pages or more have too few rare stems, or words for that distance.
     """
-    stems = np.concatenate([np.frombuffer(page, np.uint32) for page in pages])
-    owner = np.repeat(np.arange(len(pages)), [len(page) for page in pages])
-    counts = (stems & _COUNT).astype(np.float64)
-    _, which, spread = np.unique(stems & ~np.uint32(_COUNT), return_inverse=True, return_counts=True)
+    stems = np.concatenate([np.frombuffer(page.packed, np.uint32) for page in pages])
+    owner = np.repeat(np.arange(len(pages)), [len(page.packed) for page in pages])
+    counts, words = (stems & _COUNT).astype(np.float64), np.array([max(1, page.words) for page in pages])
+    _, which, spread = np.unique(stems & _HASH, return_inverse=True, return_counts=True)
     of_page = np.bincount(owner, counts, len(pages))
     elsewhere = np.maximum(1, of_page.sum() - of_page)[owner]
     expected = np.maximum(1e-6, (np.bincount(which, counts)[which] - counts) * of_page[owner] / elsewhere)
     again = 1 - expected * np.exp(-expected) / -np.expm1(-expected)
+    if is_apart:  # so far from each other are two places of a page, wherever they lie
+        again *= np.maximum(0, 1 - APART / words)[owner] ** 2
+    is_again = (stems & _FAR) > 0 if is_apart else counts > 1
     is_rare = spread[which] - 1 <= RARE * (len(pages) - 1)
     n_rare = np.bincount(owner[is_rare], minlength=len(pages))
-    beyond = np.bincount(owner[is_rare], ((counts > 1) - again)[is_rare], len(pages))
-    tells = n_rare >= MIN_STEMS
+    beyond = np.bincount(owner[is_rare], (is_again - again)[is_rare], len(pages))
+    tells = (n_rare >= MIN_STEMS) & (words >= (LONG_PAGE if is_apart else 0))
     return float((beyond[tells] / n_rare[tells]).mean()) if tells.mean() > 1 - RARE else None
 
 
-def packed_stems(page: Page, language_default: str) -> array[int] | None:
-    """Return half of the stems of *page*, by their hashes, with their counts; ``None`` where its text is no prose."""
+def is_made_up(pages: Sequence[Stems]) -> bool:
+    """Tell whether a machine made up the last window of *pages*, or all of them if they are two windows."""
+    measured = adaptation(pages[-WINDOW:])
+    if measured is not None and measured < LEAST:
+        return True
+    apart = adaptation(pages, is_apart=True) if len(pages) >= 2 * WINDOW else None
+    return apart is not None and apart < LEAST_APART
+
+
+def packed_stems(page: Page, language_default: str) -> Stems | None:
+    """Return half of the stems of *page*, none where it has no paragraphs; ``None`` where its text is no prose."""
     stop_words = STOP_WORDS.get(page.language or language_default)
     if stop_words is None or len(page.terms) < 2 * MIN_STEMS:
         return None
     words = page.text.lower().split()
     if sum(map(stop_words.__contains__, words)) < MIN_PROSE * len(words):
         return None
-    told = ((stem.encode("utf-8", "surrogatepass"), count) for stem, count in page.terms.items())
-    hashes = ((mmh3.hash(stem, signed=False), count) for stem, count in told)
-    return array("I", (h & ~_COUNT | min(count, _COUNT) for h, count in hashes if h & 1))
+    lines = [len(line.split()) for line in page.text.splitlines()]
+    if 2 * sum(n for n in lines if n >= PARAGRAPH) < len(words):
+        return Stems(array("I"), 0)
+    hashes = ((mmh3.hash(stem.encode("utf-8", "surrogatepass"), signed=False), stem) for stem in page.terms)
+    half, places = [(h, stem) for h, stem in hashes if h & 1], spans(page.text, page.language or language_default)
+    packed = (
+        h & _HASH | min(page.terms[stem], _COUNT) | _FAR * (places[stem][1] - places[stem][0] >= APART)
+        for h, stem in half
+        if stem in places
+    )
+    return Stems(array("I", packed), len(words))
 
 
 @dataclass(slots=True)
 class _Place:
-    """The pages of one place since it was measured last."""
+    """The pages of one place."""
 
-    stems: list[array[int]] = field(default_factory=list)
+    n_pages: int = 0
+    stems: deque[Stems] = field(default_factory=lambda: deque(maxlen=2 * WINDOW))
     ids: dict[int, None] = field(default_factory=dict)
     n_links: int = 0
     """Links to its host, and of these the ones that lead to more of the place."""
@@ -116,13 +159,14 @@ class MadeUp:
         self._places.move_to_end(name)
         if len(self._places) > self._max_places:
             self._places.popitem(last=False)
+        place.n_pages += 1
         place.stems.append(stems)
         place.n_links += len(inward)
         place.n_inward += sum(inward)
         place.ids[url_id] = None
         if len(place.ids) > MAX_IDS:
             del place.ids[next(iter(place.ids))]
-        return len(place.stems) == WINDOW and self._measure(name, place)
+        return place.n_pages % WINDOW == 0 and self._measure(name, place)
 
     def meet(self, page: Page) -> list[bool]:
         """Take note of where the links of a page to its own host lead; return of each whether it stays in the place."""
@@ -151,15 +195,14 @@ class MadeUp:
         self._is_shown[_place_of(url)] = True
 
     def _measure(self, name: str, place: _Place) -> bool:
-        was_maze, measured = place.kind is not None, adaptation(place.stems)
-        place.stems.clear()
+        was_maze = place.kind is not None
         place.kind = None
-        if measured is not None and measured < LEAST:
+        if is_made_up([*place.stems]):
             place.kind = TrapKind.MADE_UP
         elif self._is_hidden(name) and place.n_inward >= INWARD * max(1, place.n_links):
             place.kind = TrapKind.LABYRINTH
         else:
-            place.ids.clear()
+            place.ids = dict.fromkeys([*place.ids][-WINDOW:])
         place.n_links = place.n_inward = 0
         return was_maze and place.kind is None
 
