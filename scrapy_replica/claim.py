@@ -48,9 +48,6 @@ class Kind(str, Enum):
     """Links of the host *subject* lead back to the page that they stand on, where both have the shapes *of*."""
     LINKS = "links"
     """Where a page repeats one of the host *subject*, its links to the host *of* lead to the same pages."""
-    UNASKED = "unasked"
-    """The page whose id is *subject* repeats another one, and nothing but the add-on asked for it: its links wait until
-    something does."""
     TRAP = "trap"
     """URLs of the host *subject* that have a shape of the kind *of* bring nothing new."""
     BUDGET = "budget"
@@ -166,8 +163,6 @@ class Why(str, Enum):
     """Its representative has no text of its own; it repeats *what*."""
     LEFT_OUT = "left out"
     """Its representative *what* is out of scope, or some of what that leads to."""
-    ASKED = "asked"
-    """Something asks for the page that it was found on, or that page stands for another."""
     ITEM = "item"
     """The page that it was found on gave an item that no page gave before."""
     ORPHANED = "orphaned"

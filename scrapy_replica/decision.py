@@ -41,7 +41,6 @@ class Reason(str, Enum):
     PERMALINK = "permalink"
     EXACT_DUPLICATE_LINKS = "exact-duplicate-links"
     NEAR_DUPLICATE_LINKS = "near-duplicate-links"
-    UNASKED_LINKS = "unasked-links"
     COLLECTED_LINKS = "collected-links"
     PATH_BUDGET = "path-budget"
     TRAP_BUDGET = "trap-budget"
@@ -85,7 +84,7 @@ class Outcome(str, Enum):
     FAILED = "failed"
     """It, or the page that it is held against, was asked for in vain."""
     UNREAD = "unread"
-    """The page that it is held against was not read."""
+    """The page that it is held against was not read, or it has no page and nothing leads to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ def pair(first, second, prefixes=("", "")):
     return Comparison(evidence(first), evidence(second), prefixes)
 
 
-def kept(compared, **readers):
-    return host_to_keep(compared, lambda host: readers.get(host.partition(".")[0], 0)).name
+def kept(compared, seed=None, **readers):
+    return host_to_keep(compared, lambda host: readers.get(host.partition(".")[0], 0), lambda host: host == seed).name
 
 
 class TestCanonical:
@@ -40,6 +40,11 @@ class TestCanonical:
         assert kept(both, bb=MIN_READERS) == "bb.example"
         second.established = 1.5
         assert kept(both, bb=MIN_READERS) == "a.example"
+        assert kept(both, seed="bb.example") == "bb.example"
+        second.canonical_to["bb.example"] = 0
+        first.canonical_to["a.example"] = first.n_pages
+        assert kept(both, seed="bb.example") == "a.example"
+        first.canonical_to.clear()
         second.canonical_to["bb.example"] = second.n_pages
         assert kept(both) == "bb.example"
         del first.pages["chapter-3"]

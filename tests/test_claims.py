@@ -330,131 +330,95 @@ class TestSamples:
         assert db.added.ids == set()
 
 
-class TestUnasked:
-    """A page that only a test asked for, and that says what another says, leads nowhere until something asks for it."""
-
-    SAYS = "the only thing that many pages of the canonical host have to say " * 10
-    ASKED, BEHIND = f"http://{MIRROR}/two.html", f"http://{MIRROR}/behind.html"
-
-    def crawl(self, db, says=SAYS, urls=(BEHIND,)):
-        """Let a page repeat another one of its host, and its mirror be asked for it, which *says* something."""
-        one, two, front = enter(
-            db, *(f"http://{CANONICAL}/{name}.html" for name in ("one", "two")), f"http://{MIRROR}/"
-        )
-        crawl = crawl_on(db)
-        visit(crawl, front, "the front page of the mirror, which is the first page that it has " * 10)
-        hold(db, crawl)
-        visit(crawl, one, self.SAYS)
-        visit(crawl, two, self.SAYS)
-        asked = db.urls.find([key(self.ASKED)])[key(self.ASKED)].id
-        crawl.end(visit(crawl, asked, says, urls))
-        return crawl
-
-    def test_its_links_are_not_fetched(self, db):
-        self.crawl(db)
-        assert state(db, self.BEHIND) is State.DROPPED
-        assert state(db, f"http://{CANONICAL}/behind.html") is None, "nothing is fetched in its place, either"
-
-    def test_what_the_copy_alone_says_leads_further(self, db):
-        self.crawl(db, "what only the mirror of the canonical host has to say of it all " * 10)
-        assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
-
-    def test_what_is_asked_instead_of_a_page_that_failed_leads_on(self, db):
-        crawl = self.crawl(db, urls=())
-        (failed,) = enter(db, f"http://{CANONICAL}/three.html")
-        crawl.failed(failed, 404, None)
-        asked = db.urls.find([key(f"http://{MIRROR}/three.html")])[key(f"http://{MIRROR}/three.html")].id
-        crawl.end(visit(crawl, asked, self.SAYS, [self.BEHIND]))
-        restore(crawl)
-        assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
-
-    def test_an_item_that_no_page_gave_before_brings_them_back(self, db):
-        crawl = self.crawl(db, urls=())
-        for number in range(9):
-            (again,) = enter(db, f"http://{CANONICAL}/again.html?number={number}")
-            visit(crawl, again, self.SAYS)
-        asked, *_ = db.urls.find([key(f"http://{MIRROR}/again.html?number={number}") for number in range(9)]).values()
-        observation = visit(crawl, asked.id, self.SAYS, [self.BEHIND])
-        assert state(db, self.BEHIND) is State.DROPPED
-        crawl.add_items(observation, {1, 2})
-        crawl.end(observation)
-        assert state(db, self.BEHIND) is State.WAITING
-
-    def test_what_was_fetched_before_is_no_sample_of_what_mirrors_say(self, db):
-        """Twenty such counted as agreeing, and of the rest none was asked."""
-        repeats = [f"page.html?number={number}" for number in range(60)]
-        enter(db, *(f"http://{MIRROR}/{one}" for one in repeats[:40]), is_done=True)
-        crawl = self.crawl(db, urls=())
-        for one in repeats:
-            (again,) = enter(db, f"http://{CANONICAL}/{one}")
-            visit(crawl, again, self.SAYS)
-        asked = db.urls.find([key(f"http://{MIRROR}/{one}") for one in repeats[40:]])
-        assert len(asked) >= 5
-
-    def test_a_link_to_it_brings_them_back(self, db):
-        crawl = self.crawl(db)
-        (other,) = enter(db, f"http://{MIRROR}/other.html")
-        visit(crawl, other, "what the other page of the mirror has to say about the matter " * 10, [self.ASKED])
-        restore(crawl)
-        assert state(db, self.BEHIND) is State.WAITING
-
-    def test_its_links_to_itself_ask_for_nothing(self, db):
-        crawl = self.crawl(db, urls=[self.BEHIND, self.ASKED])
-        restore(crawl)
-        assert state(db, self.BEHIND) is State.DROPPED
-
-    def test_what_it_stands_for_brings_them_back(self, db):
-        crawl = self.crawl(db)
-        url = f"http://{MIRROR}/two.html?from=home"
-        drop = Decision(Action.DROP, Action.DROP, Reason.DUST_RULE, representative=self.ASKED, claims=(TRAP,))
-        crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), drop)])
-        restore(crawl)
-        assert state(db, self.BEHIND) is State.WAITING
-
-    def test_so_they_do_after_a_resume(self, tmp_path):
-        db = SqliteCrawlDB(tmp_path, "x")
-        self.crawl(db)
-        db.close()
-        db = SqliteCrawlDB(tmp_path, "x")
-        crawl = crawl_on(db)
-        crawl.intake.enter([(NewUrl(self.ASKED, MIRROR, key(self.ASKED)), FETCH)])
-        restore(crawl)
-        assert state(db, self.BEHIND) is State.WAITING
-        db.close()
-
-    def test_another_process_may_ask_for_it_so_they_are_followed_in_a_shared_crawl(self, db):
-        db.is_shared = True
-        self.crawl(db)
-        assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING, "as a link of the mirror's page"
-
-    def test_what_was_asked_in_a_span_that_is_taken_back_still_waits_for_it(self, db):
-        crawl = self.crawl(db)
-        with suppress(RuntimeError), db.span():
-            crawl.intake.enter([(NewUrl(self.ASKED, MIRROR, key(self.ASKED)), FETCH)])
-            raise RuntimeError
-        restore(crawl)
-        assert state(db, self.BEHIND) is State.DROPPED
-        crawl.intake.enter([(NewUrl(self.ASKED, MIRROR, key(self.ASKED)), FETCH)])
-        restore(crawl)
-        assert state(db, self.BEHIND) is State.WAITING
-
-    def test_mirrors_are_asked_of_ever_fewer_pages_that_repeat_others(self, db):
-        """When all were asked a shop whose goods have four URLs took 580 requests in place of 400."""
-        crawl = self.crawl(db, urls=())
-        asked = 0
-        for number in range(200):
-            (again,) = enter(db, f"http://{CANONICAL}/page.html?number={number}")
-            visit(crawl, again, self.SAYS)
-            known = db.urls.find([key(f"http://{MIRROR}/page.html?number={number}")])
-            for one in known.values():
-                asked += 1
-                crawl.end(visit(crawl, one.id, self.SAYS))
-        assert 8 <= asked <= 40
-
-
 def state(db, url):
     known = db.urls.find([key(url)]).get(key(url))
     return known and known.state
+
+
+class TestFallback:
+    """What the canonical host does not bring is asked of its mirror, where something leads there."""
+
+    SAYS = "the only thing that many pages of the canonical host have to say " * 10
+    LIST = "list.html"
+
+    def crawl(self, db, known=(), listed=(LIST,)):
+        """Let 200 pages be found on a list of the canonical host, to whose place the mirror's first page leads.
+
+        Return the crawl and the ids of the pages; the mirror's first page leads to *listed*, and *known* were fetched.
+        """
+        front, found_on = enter(db, f"http://{MIRROR}/", f"http://{CANONICAL}/{self.LIST}")
+        enter(db, *(self.there(number) for number in known), is_done=True)
+        crawl = crawl_on(db)
+        first = "the front page of the mirror, which is the first page that it has " * 10
+        visit(crawl, front, first, [f"http://{MIRROR}/{name}" for name in listed])
+        hold(db, crawl)
+        pages = [f"http://{CANONICAL}/page.html?number={number}" for number in range(200)]
+        visit(crawl, found_on, "all that there is on the canonical host, in a list " * 10, pages)
+        found = db.urls.find([*map(key, pages)])
+        return crawl, [found[key(url)].id for url in pages]
+
+    @staticmethod
+    def there(number):
+        return f"http://{MIRROR}/page.html?number={number}"
+
+    def asked(self, db, numbers=range(200)):
+        return db.urls.find([key(self.there(number)) for number in numbers])
+
+    def test_what_is_asked_instead_of_a_page_that_failed_leads_on(self, db):
+        crawl, (failed, *_) = self.crawl(db)
+        crawl.failed(failed, 404, None)
+        (asked,) = self.asked(db).values()
+        behind = f"http://{MIRROR}/behind.html"
+        crawl.end(visit(crawl, asked.id, self.SAYS, [behind]))
+        restore(crawl)
+        assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
+
+    def test_what_the_canonical_host_alone_leads_to_is_not_asked_for(self, db):
+        crawl, (failed, repeats, *_) = self.crawl(db, listed=())
+        crawl.failed(failed, 404, None)
+        visit(crawl, repeats, "all that there is on the canonical host, in a list " * 10)
+        assert not self.asked(db)
+
+    def test_nor_where_the_mirror_has_that_page_without_the_link(self, db):
+        crawl, (failed, *_) = self.crawl(db)
+        (at_mirror,) = db.urls.find([key(f"http://{MIRROR}/{self.LIST}")]).values()
+        visit(crawl, at_mirror.id, "what the mirror has in place of the list of all that there is " * 10)
+        crawl.failed(failed, 404, None)
+        assert not self.asked(db)
+
+    def test_of_pages_that_nothing_leads_to_at_the_mirror_samples_are_asked(self, db):
+        crawl, pages = self.crawl(db)
+        for number, page in enumerate(pages):
+            visit(crawl, page, f"the page of the number {number} of the canonical host and what it says {number} " * 10)
+            for one in self.asked(db, [number]).values():
+                assert crawl.samples.is_sample(one.id)
+                says = f"the page of the number {number} of the canonical host and what it says {number} " * 10
+                crawl.end(visit(crawl, one.id, says))
+        assert 5 <= len(self.asked(db)) <= 40
+
+    def test_one_that_is_missing_there_says_nothing_against_the_mirror(self, db):
+        crawl, pages = self.crawl(db)
+        for number, page in enumerate(pages):
+            visit(crawl, page, f"the page of the number {number} of the canonical host and what it says {number} " * 10)
+            for one in self.asked(db, [number]).values():
+                crawl.failed(one.id, 404, None)
+        assert crawl.replicas.holding()
+
+    def test_mirrors_are_asked_of_ever_fewer_pages_that_repeat_others(self, db):
+        """When all were asked a shop whose goods have four URLs took 580 requests in place of 400."""
+        crawl, pages = self.crawl(db)
+        for number, page in enumerate(pages):
+            visit(crawl, page, self.SAYS)
+            for one in self.asked(db, [number]).values():
+                crawl.end(visit(crawl, one.id, self.SAYS))
+        assert 8 <= len(self.asked(db)) <= 40
+
+    def test_what_was_fetched_before_is_no_sample_of_what_mirrors_say(self, db):
+        """Twenty such counted as agreeing, and of the rest none was asked."""
+        crawl, pages = self.crawl(db, known=range(40))
+        for page in pages[:60]:
+            visit(crawl, page, self.SAYS)
+        assert len(self.asked(db, range(40, 60))) >= 5
 
 
 class TestWithdrawn:

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
 from scrapy_replica.crawl.wiring import Parts
-from scrapy_replica.crawldb.contract import Permission
 from scrapy_replica.crawldb.pages import MISSING, NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.pages.beside import hash_of_beside
@@ -36,8 +35,7 @@ class Fetches(Parts):
         novelty, twin = self.duplicates.judge(page, url_id, before)
         if twin is not None:
             self.reading.found()
-        row = self.store.urls.row(url_id)
-        found_on = row.parent
+        found_on = self.store.urls.row(url_id).parent
         is_new = self.duplicates.is_news(page, novelty)
         is_news = self.guard.is_news(page, url_id, found_on, novelty, is_new)
         self.store.pages.enter(
@@ -71,9 +69,6 @@ class Fetches(Parts):
         self.counts["page/collected"] += is_collected
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_collected)
         observation.is_changed = before is not None and before[0] != page.signature
-        # What is asked elsewhere is exempt: whether it leads on depends on what it is asked for.
-        is_probe = row.permission is Permission.MOVE and self.intake.is_unasked(url_id)
-        observation.is_unasked = is_probe and novelty is Novelty.EXACT_DUPLICATE
         self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
         self._end_observing(observation)
         self.counts["page/relevant"] += relevance > 0.5

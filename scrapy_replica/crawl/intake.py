@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence, Set
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from scrapy_replica.address import has_secret, host_of, name_of
-from scrapy_replica.claim import Claim, Kind, Restoration, Why
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
@@ -106,8 +106,6 @@ class Intake:
         self._replacing: set[int] = set()
         """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
         self._has_withdrawn = False
-        self._held: dict[int, Claim] | None = None
-        self._n_rollbacks = store.n_rollbacks
 
     def enter(
         self, asked: Sequence[tuple[NewUrl, Decision]], *, moved_by: Decision | None = None, are_added: bool = False
@@ -128,12 +126,7 @@ class Intake:
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._entered(row, url_id, what)
-            if row.decision.reason is Reason.UNASKED_LINKS:
-                self._hold(row.decision.claims[0])
-                continue
             self._count_added(url_id, what, is_added=row.is_moved or are_added, is_for_claim=row.is_for_claim)
-            if not are_added:
-                self._ask(row)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -221,39 +214,6 @@ class Intake:
                 self._replacing.add(url_id)
         elif not is_added:
             self._store.added.remove(url_id)
-
-    def is_unasked(self, url_id: int) -> bool:
-        """Tell whether nothing but a test asked for the URL of that id, or for what it stands for.
-
-        In a shared crawl another process may ask for it, and would not know what waits for that.
-        """
-        if url_id not in self._store.added.ids or self._store.is_shared:
-            return False
-        key = self._store.urls.key_of(url_id)
-        return key is not None and not self._stands_for_others(key)
-
-    @property
-    def _unasked(self) -> dict[int, Claim]:
-        """Keys of the pages whose links wait until something asks for the page -> the claim that suppressed these."""
-        if self._held is None or self._n_rollbacks != self._store.n_rollbacks:
-            self._n_rollbacks, self._held = self._store.n_rollbacks, {}
-            for claim in self._store.suppressed.claims(Kind.UNASKED):
-                self._hold(claim)
-        return self._held
-
-    def _hold(self, claim: Claim) -> None:
-        key = self._store.urls.key_of(int(claim.subject))
-        if self._held is not None and key is not None:
-            self._held[key] = claim
-
-    def _ask(self, row: Row) -> None:
-        """Let the links of a test's page wait no longer: *row* asks for it, or it stands for that."""
-        if not self._unasked:
-            return
-        other = row.decision.url or row.decision.representative
-        for key in (row.new.key, self.key(other) if other is not None else None):
-            if key is not None and (claim := self._unasked.pop(key, None)) is not None:
-                self._restorer.bring_back(claim, Restoration(Why.ASKED))
 
     def _entered(self, row: Row, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
@@ -374,9 +334,28 @@ class Intake:
         new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, permission=permission)
         return self.enter([(new, FETCH)], are_added=True)[0].is_waiting
 
+    def ask_as_sample(self, row: UrlRow, url: str, *, is_late: bool) -> bool:
+        """Enter *url*, which nothing leads to and which a claim would suppress in favour of *row*, if it is drawn.
+
+        One that *is_late* is entered in any case; tell whether it was.
+        """
+        key = self.key(url)
+        if not self._may_ask(row, url) or self._store.urls.find([key]):
+            return False
+        new = self._moved(self._like(row), url)
+        decision = self._decide_moved(new)
+        if decision.reason not in TESTED or decision.action is Action.FETCH:
+            return False
+        drawn = replace(decision, action=Action.FETCH, is_sampled=True) if is_late else self.draw(url, key, decision)
+        return drawn.is_sampled and self.enter([(new, drawn)], are_added=True)[0].is_waiting
+
+    def _may_ask(self, row: UrlRow, url: str) -> bool:
+        """Tell whether *url* may be asked for as *row* was; a request that only memory had went with it."""
+        return self._scope.may_stand(url) and not self._payloads.is_lost(row.payload)
+
     def ask_elsewhere(self, failed: UrlRow, url: str) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
-        if not self._scope.may_stand(url):
+        if not self._may_ask(failed, url):
             return None
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]

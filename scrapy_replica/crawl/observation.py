@@ -24,8 +24,6 @@ class Observation:
     """Its text, or the bytes of a document, came for the first time; ``None`` where it has too little text to tell."""
     is_collected: bool = False
     """It is new to the crawl, and the collection of ``REPLICA_KNOWN`` has it."""
-    is_unasked: bool = False
-    """It says what another page says, and nothing but a test asked for it."""
     is_known: bool = False
     """It was fetched before, and says what it said; nothing was judged."""
     was_given: bool = False

@@ -122,8 +122,6 @@ class Policy:
         self, observation: Observation, url: str, host: str, permission: Permission, callback: str
     ) -> Decision:
         """Return what is done with a link to *url* on the page of *observation*, as :meth:`decide` does."""
-        if observation.is_unasked and not observation.gives_news and permission <= Permission.STAY:
-            return self._of_unasked(observation)
         decision = self.decide(url, host, permission, callback, observation.url_id)
         if decision is FETCH and observation.is_collected and permission <= Permission.STAY:
             action = Action.FETCH if self._config.mode is Mode.OBSERVE else Action.DEMOTE
@@ -145,16 +143,6 @@ class Policy:
         wanted = Action.DROP if is_saved else Action.DEMOTE
         decision = self._decision(wanted, Reason.EXACT_DUPLICATE_LINKS, claim, evidence, is_certain=False)
         return replace(decision, representative=other) if is_saved and decision.reason is not None else decision
-
-    def _of_unasked(self, observation: Observation) -> Decision:
-        """Return the decision about a link of a page that only a test asked for, and that repeats another.
-
-        Plain Scrapy would not have met it there. Followed, such links led through the whole of a site by its other
-        scheme: 253 requests in place of plain Scrapy's 182.
-        """
-        evidence = {"page": observation.page.url}
-        claim = Claim(Kind.UNASKED, str(observation.url_id))
-        return self._decision(Action.DROP, Reason.UNASKED_LINKS, claim, evidence, is_certain=True)
 
     def _aliased(self, target: str, host: str) -> Decision:
         is_acting = self._config.mode is not Mode.OBSERVE

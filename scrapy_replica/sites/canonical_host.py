@@ -34,14 +34,15 @@ class Conflict:
     contradicting: tuple[str, str]
 
 
-def host_to_keep(pair: Comparison, readers: Callable[[str], int]) -> HostEvidence:
+def host_to_keep(pair: Comparison, readers: Callable[[str], int], is_seed: Callable[[str], bool]) -> HostEvidence:
     """Return the host of *pair* to keep.
 
     The one that has more of the other's pages, of those that were asked of both; then the one that most of the other's
-    pages call canonical, the one that had ten pages first, the one that others link to, the one seen first. Https and
-    the shorter name decide between equals only.
+    pages call canonical, the one that the crawl began at, the one that had ten pages first, the one that others link
+    to, the one seen first. Https and the shorter name decide between equals only.
 
     :param readers: host -> registered domains that link to it and have no part in the pair.
+    :param is_seed: whether a user named it.
     """
     first, second = pair.first, pair.second
 
@@ -49,6 +50,7 @@ def host_to_keep(pair: Comparison, readers: Callable[[str], int]) -> HostEvidenc
         return (
             -held_share(pair, host),
             -(2 * other.canonical_to[host.name] > other.n_pages),
+            not is_seed(host.name),
             host.established,
             -(readers(host.name) >= max(MIN_READERS, 2 * readers(other.name))),
             host.first_seen,

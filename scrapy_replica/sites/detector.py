@@ -65,6 +65,7 @@ class Detector:
         store: Where evidence is read from; without one all of it stays in memory.
         max_probes_of_host: Pages asked for on one host that no link led to, whatever the pairs.
         need_items: Whether two hosts are made one only where their items agree.
+        is_seed: Whether a user named a host.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Detector:
         *,
         max_probes_of_host: int = 12,
         need_items: Callable[[str, str], bool] = lambda first, second: False,  # noqa: ARG005
+        is_seed: Callable[[str], bool] = lambda host: False,  # noqa: ARG005
     ) -> None:
         self.judge = judge
         self._first_judge = judge
@@ -82,7 +84,7 @@ class Detector:
         self.verdicts = self.copies.verdicts
         """Copy -> the verdict on it."""
         self._prober = Prober(self.candidates, max_probes_of_host)
-        self._need_items = need_items
+        self._need_items, self._is_seed = need_items, is_seed
         self._kept_apart: set[frozenset[str]] = set()
         self._never_judged: set[str] = set()
 
@@ -205,7 +207,7 @@ class Detector:
             met = self.candidates.met.get(host)
             return len({*met.readers} - own) if met is not None else 0
 
-        return host_to_keep(comparison, readers)
+        return host_to_keep(comparison, readers, self._is_seed)
 
     def keep_apart(self, a: str, b: str) -> None:
         """Never judge these two again."""

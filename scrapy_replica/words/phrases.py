@@ -41,7 +41,6 @@ REASONS = {
     Reason.PERMALINK: "leads back to the page it is on",
     Reason.EXACT_DUPLICATE_LINKS: "link of a repeated page",
     Reason.NEAR_DUPLICATE_LINKS: "link of a nearly repeated page",
-    Reason.UNASKED_LINKS: "link of a test's repeated page",
     Reason.COLLECTED_LINKS: "link of a page that the collection has",
     Reason.PATH_BUDGET: "limit of pages below its path",
     Reason.TRAP_BUDGET: "leads to nothing new",
@@ -136,8 +135,6 @@ def because(reason: Reason, evidence: Mapping[str, Any]) -> str:
         rules = " and ".join(map(str, told["rules"]))
         stands = "was fetched or waits" if told.get("fetched") else "is to be fetched for all such URLs"
         return f"rule {rules} takes it for the page at {told.get('representative')}, which {stands}"
-    if reason is Reason.UNASKED_LINKS and "page" in told:
-        return f"it was found on {told['page']}, which says what another page says and was fetched for a test alone"
     if "repeats" in told and "page" in told:
         text = "nearly the text" if reason is Reason.NEAR_DUPLICATE_LINKS else "the text"
         other = f"; there the same link is {told['counterpart']}" if told.get("counterpart") else ""
@@ -180,7 +177,6 @@ def _restored(evidence: Mapping[str, Any]) -> str:
     return {
         Why.GONE: f"{what or 'the page'}, which stood for it, brought no page",
         Why.LEFT_OUT: f"{what}, which stood for it, is out of scope, or some of what it leads to",
-        Why.ASKED: "the page that it was found on is not there for a test alone any more",
         Why.ITEM: "the page that it was found on gave an item that no page gave before",
         Why.ORPHANED: "a process that is gone left nothing in its place",
     }[why]

@@ -9,6 +9,8 @@ import pytest
 from hostile.building import page, site
 from hostile.scenario import Scenario, outcomes_of
 from scrapy import Spider
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 from web import HTML, REPLICA, crawl, text
 
 pytestmark = pytest.mark.asyncio
@@ -94,6 +96,64 @@ async def test_what_changes_with_each_fetch_makes_no_mirror_another_site():
     settings = {**REPLICA, "REPLICA_MODE": "drop", "REPLICA_SEED": 1}
     result = await crawl(Silent, shop(lambda url, number: next(numbers), lists_at_once=True), settings)
     assert len(result.urls) < 0.75 * 2 * (N + N // 10)
+
+
+def two_hosts(more):
+    """A work on two hosts; *more* is what a host has besides, and the links that some of its pages have."""
+    pages = {}
+    for host in (SITE, MIRROR):
+        links, own = more(host)
+        pages |= site(host, 120, of=SITE, more=lambda number, links=links: links.get(number, []), fanout=3)
+        pages |= own
+    return pages
+
+
+def own_directory(host):
+    links = [f"/own/{k}" for k in range(20)]
+    return {110: links}, {f"http://{host}{url}": page(f"{url} of {host}") for url in links}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_a_directory_of_a_mirror_that_only_pages_that_were_left_out_lead_to(seed):
+    """It was never met on the mirror, so no sample was drawn in it."""
+    seeds = (f"http://{SITE}/", f"http://{MIRROR}/")
+    settings = {"REPLICA_SEED": seed}
+    scenario = Scenario(name="own", tried="", pages=lambda: two_hosts(own_directory), seeds=seeds, settings=settings)
+    (outcome,) = await outcomes_of(scenario)
+    assert len(outcome.wanted) == 160
+    assert not outcome.lost
+
+
+class OwnByRules(CrawlSpider):
+    name = "own-by-rules"
+    start_urls = (f"http://{SITE}/", f"http://{MIRROR}/")
+    rules = (Rule(LinkExtractor(allow="/own/"), callback="item"), Rule(LinkExtractor()))
+
+    def item(self, response):
+        yield {"says": response.css("p::text").get()}
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_what_is_looked_at_at_the_end_goes_to_the_callback_of_its_link(tmp_path, is_kept):
+    """What a request has beyond its URL is not kept once that is done, and three items of 88 were lost."""
+    settings = {**REPLICA, "REPLICA_SEED": 1, **({"JOBDIR": str(tmp_path)} if is_kept else {})}
+    result = await crawl(OwnByRules, two_hosts(own_directory), settings)
+    assert len({item["says"] for item in result.items}) == 40
+
+
+def users(host):
+    """Pages of little text, which one host alone has links to, though both answer."""
+    links = [f"/users/{k}" for k in range(60)]
+    return {20: links} if host == SITE else {}, {f"http://{host}{url}": page(url, says="Since 2019") for url in links}
+
+
+async def test_a_part_that_one_host_alone_leads_to_is_not_asked_of_its_mirror():
+    seeds = (f"http://{SITE}/", f"http://{MIRROR}/")
+    scenario = Scenario(name="users", tried="", pages=lambda: two_hosts(users), seeds=seeds)
+    (outcome,) = await outcomes_of(scenario)
+    assert not outcome.lost
+    assert {one.url for one in outcome.ours.asked} <= {one.url for one in outcome.plain.asked}
+    assert len(outcome.ours.asked) < len(outcome.plain.asked) - 40
 
 
 def choices(n, n_own):

@@ -95,6 +95,8 @@ class Evidence:
         key = self._store.urls.key_of(observation.url_id)
         claims = self._claims.claims_for(key)
         if not self._says_nothing(observation):
+            if is_own:
+                self._fallback.sample(observation.url_id, observation.page.url, observation.page.host)
             return
         if key is not None and any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims):
             twin = observation.twin
@@ -105,8 +107,11 @@ class Evidence:
     @staticmethod
     def _says_nothing(observation: Observation) -> bool:
         """Tell whether a page has no text, or that of another one of its host."""
-        says_nothing = observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE}
-        return says_nothing and not Evidence._repeats_other_host(observation)
+        if observation.novelty is Novelty.EXACT_DUPLICATE and observation.twin is not None:
+            # By the other scheme it is the page that was asked for.
+            is_other = observation.twin.url.partition("://")[2] != observation.page.url.partition("://")[2]
+            return is_other and not Evidence._repeats_other_host(observation)
+        return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE}
 
     @staticmethod
     def _repeats_other_host(observation: Observation) -> bool:
@@ -247,13 +252,12 @@ class Evidence:
 
     def _give_back(self, observation: Observation) -> None:
         """Let links come back that were dropped because their page seemed to repeat another."""
-        reason = Reason.UNASKED_LINKS if observation.is_unasked else Reason.EXACT_DUPLICATE_LINKS
         for url in observation.dropped:
             key = self._key(url)
             known = self._store.urls.find([key]).get(key)
             if known is not None and known.state is State.DROPPED:
                 self._store.suppressed.restore_one(known.id)
-                self._log.record_restored(known.id, url, reason, Restoration(Why.ITEM))
+                self._log.record_restored(known.id, url, Reason.EXACT_DUPLICATE_LINKS, Restoration(Why.ITEM))
 
     def add_failure(
         self, url_id: int, status: int | None, location: str | None = None, *, is_kept: bool, is_own: bool = True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.claims import Claims
-from scrapy_replica.crawl.claims.fallback import Fallback
+from scrapy_replica.crawl.claims.fallback import Fallback, Unlinked
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -21,6 +22,8 @@ from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
+
+T = TypeVar("T")
 
 AT_THE_END = 3
 """URLs of a mirror that are fetched at the end, spread from the first suppressed to the last."""
@@ -131,11 +134,13 @@ class LateSamples:
             return False  # an earlier run was through with it
         self._sampled[claim] = self._store.suppressed.newest_of(claim)
         if looked_until is None or self._is_doubted(claim, n_agreed):
+            is_asked = claim.kind in {Kind.MIRROR, Kind.SCHEME} and self._sample_unlinked(claim)
             chosen = self._some_of(claim, self._most(claim))
         else:
+            is_asked = False
             chosen = self._some_of(claim, min(FURTHER, DOUBTED - self._n_further[claim]), looked_until)
             self._n_further[claim] += len(chosen)
-        is_asked = self._enter(chosen, reason)
+        is_asked |= self._enter(chosen, reason)
         if claim.kind is Kind.MIRROR:
             return self._enter(self._untried(claim), reason) or is_asked
         if claim.kind is not Kind.RULE or self._n_values[claim] >= AT_THE_END:
@@ -156,9 +161,9 @@ class LateSamples:
                 continue
             self._asked_of.add(host)
             most = max(LEAST, min(MOST, int(SHARE * len(repeats.left))))
-            for url_id in spread([*repeats.left], most):
-                repeats.left.remove(url_id)
-                is_asked |= self._fallback.ask_late(url_id)
+            for row in spread([*repeats.left], most):
+                repeats.left.remove(row)
+                is_asked |= self._fallback.ask_late(row)
         return is_asked
 
     def _most(self, claim: Claim) -> int:
@@ -193,6 +198,10 @@ class LateSamples:
         suppressed: defaultdict[str, list[Suppressed]] = defaultdict(list)
         for one in self._store.suppressed.last_of(claim):
             suppressed[_place(one.url, Stratum.of(one.url, one.representative))].append(one.row)
+        return self._of_untried(claim, suppressed)
+
+    def _of_untried(self, claim: Claim, found: Mapping[str, Sequence[T]]) -> list[T]:
+        """Return one of each directory of many in *found*, in which no sample of *claim* told anything."""
         samples = [
             (_place(self._store.urls.url_of(one.id), one.stratum), one.outcome)
             for one in self._store.samples.of_claim(claim)
@@ -200,10 +209,19 @@ class LateSamples:
         n_samples = Counter(place for place, _ in samples)
         told = {place for place, outcome in samples if outcome in {Outcome.SAME, Outcome.OTHER}}
         return [
-            rows[len(rows) // 2]
-            for place, rows in suppressed.items()
-            if len(rows) >= CROWDED and place not in told and n_samples[place] < AT_THE_END
+            many[len(many) // 2]
+            for place, many in found.items()
+            if len(many) >= CROWDED and place not in told and n_samples[place] < AT_THE_END
         ]
+
+    def _sample_unlinked(self, claim: Claim) -> bool:
+        """Ask for some of what the host of *claim* has and nothing leads to; tell whether any is asked for."""
+        left = [*self._fallback.unlinked[claim.subject]]
+        found: defaultdict[str, list[Unlinked]] = defaultdict(list)
+        for one in left:
+            found[_place(one.url, Stratum.of(one.url))].append(one)
+        chosen = dict.fromkeys([*spread(left, AT_THE_END), *self._of_untried(claim, found)])
+        return sum([self._fallback.sample_late(one) for one in chosen]) > 0
 
     def _look_further(self) -> None:
         """Make other pages of samples that said the same and alone led to contents: by now others would have, too."""

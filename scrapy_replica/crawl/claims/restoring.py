@@ -20,7 +20,6 @@ _REASONS = {
     Kind.NAME: Reason.OTHER_NAME,
     Kind.PERMALINK: Reason.PERMALINK,
     Kind.LINKS: Reason.EXACT_DUPLICATE_LINKS,
-    Kind.UNASKED: Reason.UNASKED_LINKS,
     Kind.TRAP: Reason.TRAP_BUDGET,
     Kind.BUDGET: Reason.PATH_BUDGET,
     Kind.FULL: Reason.HOST_PAGES,

@@ -129,7 +129,9 @@ class Settling:
 
     def add_failure(self, url_id: int) -> list[Claim]:
         """Take note that a URL brought no page; return the claims that this refuted."""
-        refuted = self._samples.settle(url_id, Outcome.FAILED) if self._open(url_id) else []
+        # What nothing leads to need not be there: nobody misses it.
+        outcome = Outcome.UNREAD if url_id in self._store.added.ids else Outcome.FAILED
+        refuted = self._samples.settle(url_id, outcome) if self._open(url_id) else []
         for sample in self._awaiting(self._store.urls.key_of(url_id)):
             refuted += self._settle(sample, sample.id, url_id, is_away=self._store.pages.has_page(url_id))
         return refuted

@@ -70,7 +70,11 @@ class Replicas:
         self._config, self._db, self._now = config, db, now
         judge = judge_at(config.judge)
         self._detector = Detector(
-            judge, StoredEvidence(db, index), max_probes_of_host=config.probes, need_items=self._need_items
+            judge,
+            StoredEvidence(db, index),
+            max_probes_of_host=config.probes,
+            need_items=self._need_items,
+            is_seed=db.seeds.are_on,
         )
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT

@@ -18,8 +18,6 @@ from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, State
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link
 
-_OF_REPEATED = frozenset({Reason.EXACT_DUPLICATE_LINKS, Reason.UNASKED_LINKS})
-
 
 class Outlinks:
     """Takes the links of observed pages.
@@ -102,7 +100,7 @@ class Outlinks:
         if not observation.is_known:
             self._revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
         for new, decision in asked:
-            if decision.action is Action.DROP and decision.reason in _OF_REPEATED:
+            if decision.action is Action.DROP and decision.reason is Reason.EXACT_DUPLICATE_LINKS:
                 observation.dropped.append(new.url)
             if decision.action is Action.FETCH:
                 self._seen.add(new.url, new.score, new.priority)
