@@ -148,6 +148,7 @@ class TestExport:
         return tmp_path / "job"
 
     def test_tables_reports_and_archives(self, job):
+        pytest.importorskip("cdxj_indexer")  # which warns when it is compiled
         for what in ("pages", "--format parquet"), ("links", ""), ("wacz", "--warc moody://crawls/kept"):
             out = f"moody://crawls/{what[0]}"
             done = replica("export", job, what[0], *what[1].split(), "--out", out)

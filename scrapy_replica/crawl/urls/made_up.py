@@ -112,12 +112,9 @@ def packed_stems(page: Page, language_default: str) -> Stems | None:
     if 2 * sum(n for n in lines if n >= PARAGRAPH) < len(words):
         return Stems(array("I"), 0)
     hashes = ((mmh3.hash(stem.encode("utf-8", "surrogatepass"), signed=False), stem) for stem in page.terms)
-    half, places = [(h, stem) for h, stem in hashes if h & 1], spans(page.text, page.language or language_default)
-    packed = (
-        h & _HASH | min(page.terms[stem], _COUNT) | _FAR * (places[stem][1] - places[stem][0] >= APART)
-        for h, stem in half
-        if stem in places
-    )
+    places = spans(page.text, page.language or language_default) if len(words) >= LONG_PAGE else {}
+    far = {stem for stem, (first, last) in places.items() if last - first >= APART}
+    packed = (h & _HASH | min(page.terms[stem], _COUNT) | _FAR * (stem in far) for h, stem in hashes if h & 1)
     return Stems(array("I", packed), len(words))
 
 
