@@ -346,16 +346,21 @@ class TestFallback:
 
         Return the crawl and the ids of the pages; the mirror's first page leads to *listed*, and *known* were fetched.
         """
-        front, found_on = enter(db, f"http://{MIRROR}/", f"http://{CANONICAL}/{self.LIST}")
+        front, seed = enter(db, f"http://{MIRROR}/", f"http://{CANONICAL}/")
         enter(db, *(self.there(number) for number in known), is_done=True)
         crawl = crawl_on(db)
         first = "the front page of the mirror, which is the first page that it has " * 10
         visit(crawl, front, first, [f"http://{MIRROR}/{name}" for name in listed])
         hold(db, crawl)
+        visit(crawl, seed, "the front page of the canonical host, which leads to a list " * 10, [self.listed()])
+        found_on = db.urls.find([key(self.listed())])[key(self.listed())].id
         pages = [f"http://{CANONICAL}/page.html?number={number}" for number in range(200)]
         visit(crawl, found_on, "all that there is on the canonical host, in a list " * 10, pages)
         found = db.urls.find([*map(key, pages)])
         return crawl, [found[key(url)].id for url in pages]
+
+    def listed(self):
+        return f"http://{CANONICAL}/{self.LIST}"
 
     @staticmethod
     def there(number):
@@ -378,6 +383,17 @@ class TestFallback:
         crawl.failed(failed, 404, None)
         visit(crawl, repeats, "all that there is on the canonical host, in a list " * 10)
         assert not self.asked(db)
+
+    @pytest.mark.parametrize("finder", [None, "http://portal.example/"])
+    def test_what_others_lead_to_may_stand_on_left_out_pages_as_well(self, db, finder):
+        """Of a page only its first finder is known: a sitemap, or a page of another host."""
+        crawl, _ = self.crawl(db, listed=())
+        url = f"http://{CANONICAL}/three.html"
+        if finder is not None:
+            visit(crawl, *enter(db, finder), "what stands on a portal that leads to many sites " * 10, [url])
+        (failed,) = enter(db, url)
+        crawl.failed(failed, 404, None)
+        assert state(db, f"http://{MIRROR}/three.html") is State.WAITING
 
     def test_nor_where_the_mirror_has_that_page_without_the_link(self, db):
         crawl, (failed, *_) = self.crawl(db)
