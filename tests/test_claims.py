@@ -20,6 +20,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind, Restoration, Standing, Why, Work
 from scrapy_replica.components.payloads import LostError, RequestPayloads
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.claims import fallback
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
@@ -411,6 +412,13 @@ class TestFallback:
                 says = f"the page of the number {number} of the canonical host and what it says {number} " * 10
                 crawl.end(visit(crawl, one.id, says))
         assert 5 <= len(self.asked(db)) <= 40
+
+    def test_what_was_not_drawn_is_forgotten_before_it_fills_the_memory(self, db, monkeypatch):
+        monkeypatch.setattr(fallback, "MOST_IN_ALL", 20)
+        crawl, pages = self.crawl(db)
+        for number, page in enumerate(pages):
+            visit(crawl, page, f"the page of the number {number} of the canonical host and what it says {number} " * 10)
+        assert 0 < sum(map(len, crawl.late_samples._fallback.unlinked.values())) <= 20
 
     def test_one_that_is_missing_there_says_nothing_against_the_mirror(self, db):
         crawl, pages = self.crawl(db)

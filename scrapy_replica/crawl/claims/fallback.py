@@ -23,6 +23,8 @@ from scrapy_replica.records import Novelty
 
 MOST_LEFT = 1_000
 """Repeats of one host that are remembered because no mirror was asked for them, the last."""
+MOST_IN_ALL = 50_000
+"""These, and what was never met, over all hosts, some 600 bytes each; then all are forgotten, which costs samples."""
 MOST_STEPS = 20
 """Pages that are gone back over to tell whether something leads to a URL; after more it is taken for led to."""
 
@@ -82,6 +84,7 @@ class Fallback:
         """Ids of pages and origins where something leads to what stands there in their place."""
         self.unlinked: defaultdict[str, deque[Unlinked]] = defaultdict(partial(deque, maxlen=MOST_LEFT))
         """Host of a claim -> what is unlinked there and was not drawn, the newest first."""
+        self._n_left = 0
 
     def sample(self, url_id: int, url: str, host: str) -> None:
         """Draw samples of what stands in place of *url*, which brought its page, where nothing leads there.
@@ -95,6 +98,7 @@ class Fallback:
         for other in elsewhere:
             is_unlinked = self._found(other) is None and self._is_led_to(row, other)
             if is_unlinked and not self._intake.ask_as_sample(row, other, is_late=False):
+                self._make_room()
                 self.unlinked[host_of(other)].appendleft(Unlinked(row, other))
 
     def sample_late(self, one: Unlinked) -> bool:
@@ -122,6 +126,7 @@ class Fallback:
         failed = self._store.urls.row(url_id)
         repeats = self.repeats[failed.host]
         if self._others(failed) and not self._samples.draws(repeats.test, failed.url):
+            self._make_room()
             repeats.left.appendleft(failed)
         else:
             self.ask_late(failed)
@@ -129,6 +134,14 @@ class Fallback:
     def ask_late(self, failed: UrlRow) -> bool:
         """Ask them for such a URL in any case; tell whether any is asked."""
         return sum(self._enter(failed, url, is_repeat=True) for url in self._others(failed)) > 0
+
+    def _make_room(self) -> None:
+        self._n_left += 1
+        if self._n_left > MOST_IN_ALL:
+            self._n_left = 1
+            self.unlinked.clear()
+            for repeats in self.repeats.values():
+                repeats.left.clear()
 
     def _others(self, failed: UrlRow) -> list[str]:
         """Return the URLs that may bring what *failed* did not."""
