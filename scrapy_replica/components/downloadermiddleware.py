@@ -12,7 +12,7 @@ from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders, PrivateAddressError
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.middleware import Middleware
-from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.components.payloads import callback_of, come_from_front
 from scrapy_replica.components.returns import location_of
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
@@ -70,7 +70,7 @@ class ReplicaDownloaderMiddleware(Middleware):
         # The duplicate filter knows the two by one fingerprint, and has let this one through.
         moved = request.replace(url=decision.url, dont_filter=True)
         if host_of(decision.url) != host:
-            moved.headers.pop("Referer", None)  # it was meant for the other host
+            come_from_front(moved.headers, decision.url)
         return moved
 
     def process_exception(self, request: Request, exception: Exception) -> None:

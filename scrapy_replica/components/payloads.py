@@ -15,7 +15,7 @@ from lxml import etree
 from scrapy import Request
 from scrapy.utils.request import request_from_dict
 
-from scrapy_replica.address import redacted
+from scrapy_replica.address import origin_of, redacted
 from scrapy_replica.components.plain_data import (
     IMMUTABLE,
     UnreadableError,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from scrapy import Spider
+    from scrapy.http import Headers
 
     from scrapy_replica.crawldb.contract import UrlRow
 
@@ -212,16 +213,17 @@ class RequestPayloads:
         live = self._live_of(payload)
         return payload if live is None else self._keep(live.copy(), is_lost=False)
 
-    def elsewhere(self, payload: bytes | None) -> bytes | None:
+    def elsewhere(self, payload: bytes | None, url: str) -> bytes | None:
         if payload is None or self.is_lost(payload):
             return payload
         if (live := self._live_of(payload)) is not None:
             request = self._live[payload] = live.copy()
-            request.headers.pop("Referer", None)
+            come_from_front(request.headers, url)
             return payload
         fields = self._told(payload)
-        fields.pop(REFERER, None)
-        fields.get("headers", {}).pop("Referer", None)
+        headers = fields.setdefault("headers", {})
+        if fields.pop(REFERER, None) or "Referer" in headers:
+            headers["Referer"] = [_front_of(url)]
         return _encoded(fields).encode() if payload.startswith(b"{") else pickle.dumps(fields, protocol=4)
 
     def callback(self, payload: bytes | None) -> str:
@@ -272,6 +274,15 @@ class RequestPayloads:
             return {}
 
 
+def come_from_front(headers: Headers, url: str) -> None:
+    """Let the referrer in *headers*, if any, be the front page of the host of *url*, to which the request moves.
+
+    The page that led to it is nothing that host may hear of, and some hosts show a page only to who comes from them.
+    """
+    if "Referer" in headers:
+        headers["Referer"] = _front_of(url)
+
+
 def says_it_leaves(meta: Mapping[str, Any]) -> bool:
     """Tell whether the *meta* of a request lets it leave the scope, in our words or Scrapy's."""
     return meta.get("replica") is False or meta.get("allow_offsite") is True
@@ -315,3 +326,7 @@ def _texts(values: list[bytes]) -> list[str]:
 
 def _bytes(texts: list[str]) -> list[bytes]:
     return [text.encode("latin-1") for text in texts]
+
+
+def _front_of(url: str) -> str:
+    return f"{origin_of(url)}/"

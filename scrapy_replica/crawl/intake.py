@@ -26,8 +26,8 @@ class Payloads(Protocol):
     def again(self, payload: bytes | None) -> bytes | None:
         """Return an equal payload for a second row."""
 
-    def elsewhere(self, payload: bytes | None) -> bytes | None:
-        """Return *payload* without what another host must not hear: the page that the URL was found on."""
+    def elsewhere(self, payload: bytes | None, url: str) -> bytes | None:
+        """Return *payload* for *url* on another host, which must not hear of the page that the link was found on."""
 
     def callback(self, payload: bytes | None) -> str:
         """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
@@ -185,7 +185,7 @@ class Intake:
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
         host = host_of(url)
-        payload = new.payload if host == new.host else self._payloads.elsewhere(new.payload)
+        payload = new.payload if host == new.host else self._payloads.elsewhere(new.payload, url)
         return new._replace(url=url, host=host, key=self.key(url), payload=payload)
 
     def _control(self, row: Row) -> Row:
