@@ -154,6 +154,31 @@ async def test_what_fails_by_the_scheme_that_stands_comes_back():
     assert not outcome.problems
 
 
+class Things(Follower):
+    """Reads things in a callback of their own."""
+
+    def parse(self, response):
+        for request in super().parse(response):
+            is_thing = isinstance(request, Request) and "/thing-" in request.url
+            yield request.replace(callback=self.parse_thing) if is_thing else request
+
+    def parse_thing(self, response):
+        yield {"key": f"thing {response.headers[KEY].decode()}"}
+
+
+@pytest.mark.asyncio
+async def test_what_failed_before_the_claim_acted_is_asked_for_its_callback():
+    """The things that one page leads to are there by https alone; that page is the same by both, and not drawn."""
+    things = [f"/thing-{number}" for number in range(8)]
+    pages = both(site(HOST, N, scheme="https", more=lambda number: things if number == 2 else []))
+    pages[f"http://{HOST}{path(2)}"] = pages[f"https://{HOST}{path(2)}"]
+    pages |= {f"http://{HOST}{one}": (500, {}, "") for one in things}
+    pages |= {f"https://{HOST}{one}": page(one, [], words=80) for one in things}
+    (outcome,) = await crawled(pages, "demote", spider=Things, settings={"RETRY_ENABLED": False, "REPLICA_SEED": 1})
+    assert len(outcome.wanted) == N + len(things)
+    assert not outcome.problems
+
+
 @pytest.mark.asyncio
 async def test_the_user_may_switch_it_off():
     (outcome,) = await crawled(both(site(HOST, N, scheme="https")), "drop", settings={"REPLICA_DUST": False})

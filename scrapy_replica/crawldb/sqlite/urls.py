@@ -363,8 +363,12 @@ class UrlTable:
             self.waiting += 1
 
     def finish(self, url_ids: Collection[int]) -> None:
-        """Acknowledge leases: these URLs are done; one that waits again goes on waiting."""
-        sql = f"UPDATE urls SET state = {DONE}, payload = NULL WHERE id = ? AND state <> {WAITING}"
+        """Acknowledge leases: these URLs are done; one that waits again goes on waiting.
+
+        The payload of one that brought no page is kept: a claim that acts later may have it asked for elsewhere.
+        """
+        payload = "(SELECT urls.payload FROM pages WHERE url = urls.id AND status IS NOT 200)"
+        sql = f"UPDATE urls SET state = {DONE}, payload = {payload} WHERE id = ? AND state <> {WAITING}"
         self._connection.write_many(sql, [(url_id,) for url_id in url_ids])
         for url_id in url_ids:
             self._leased.pop(url_id, None)
@@ -410,7 +414,7 @@ class UrlTable:
         return url
 
     def row(self, url_id: int) -> UrlRow:
-        """Return the URL of that id as it was entered; its payload is kept until it is done."""
+        """Return the URL of that id as it was entered; its payload is kept until it brought its page."""
         if (taken := self._leased.get(url_id)) is not None:
             return taken
         return self._waiting(self._read(f"SELECT {SELECTED} FROM urls WHERE id = ?", (url_id,)).fetchone())
