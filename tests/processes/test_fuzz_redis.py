@@ -36,3 +36,13 @@ def test_a_value_that_no_process_wrote_is_told_in_a_line(redis_server, key, valu
     with pytest.raises(StoreError) as error:
         use(redis_server.address())
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("use", [opened, shown])
+def test_a_number_of_urls_that_nobody_gave_is_not_counted_to(redis_server, use):
+    opened(redis_server.address())
+    with Redis(port=redis_server.port) as client:
+        (name,) = client.keys("*}:layout")
+        client.set(name.replace(b"layout", b"id"), b"9" * 12)
+    with pytest.raises(StoreError, match="no URL after number 0"):
+        use(redis_server.address())

@@ -10,13 +10,15 @@ from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed
 from scrapy_replica.crawldb.redis.records import Records, Row
-from scrapy_replica.crawldb.redis.server import Server
+from scrapy_replica.crawldb.redis.server import PASSED_OVER, Server
 
 MOST_CHANGES = 1_000
 """Changes that are read in one turn."""
 
 IN_BUCKET, BUCKETS = 128, 16
 """URLs of a hash, as the scripts have it, and hashes that are read at once."""
+MOST_MISSING = 10 * PASSED_OVER["id"]
+"""Numbers in a row that no URL has, where the last one given says that there are more."""
 
 NONE, NOTHING = msgpack.packb([]), msgpack.packb([[], [], []])
 
@@ -125,8 +127,12 @@ def _number(entry: tuple[bytes, Any]) -> int:
 
 
 def all_urls(server: Server, records: Records) -> Iterator[list[tuple[int, Row]]]:
-    """Yield the URLs of the job on *server* and their rows, batch by batch."""
+    """Yield the URLs of the job on *server* and their rows, batch by batch.
+
+    :raises ValueError: the last number that was given is none.
+    """
     last = int(server.run("GET", server.key("id")) or 0)
+    known = 0
     for begin in range(0, last // IN_BUCKET + 1, BUCKETS):
         numbers = range(begin, min(begin + BUCKETS, last // IN_BUCKET + 1))
         found = server.run_many([["HGETALL", server.key(f"u:{number}")] for number in numbers])
@@ -136,3 +142,6 @@ def all_urls(server: Server, records: Records) -> Iterator[list[tuple[int, Row]]
             for place, record in zip(fields[::2], fields[1::2], strict=True)
         ]
         yield [(url_id, records.unpack(url_id, record)) for url_id, record in found_records]
+        known = found_records[-1][0] if found_records else known
+        if begin * IN_BUCKET > known + MOST_MISSING:
+            raise ValueError(f"no URL after number {known}, and it has been told of more")
