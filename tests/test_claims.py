@@ -177,11 +177,11 @@ class TestSamples:
         crawl.samples.enter(copy, f"http://{MIRROR}/", decision)
         for url_id, found in ((root, ()), (copy, (f"http://{MIRROR}/own",))):
             observation = visit(crawl, url_id, "all work and no play makes a dull page " * 10, found)
-            crawl.end(observation)
+            crawl.end_callback(observation)
             settled += [sample.outcome for sample in db.samples.of_claim(links)]
         assert settled == [None, Outcome.SAME]
         own = db.urls.find([key(f"http://{MIRROR}/own")])[key(f"http://{MIRROR}/own")].id
-        crawl.end(visit(crawl, own, "what only the copy has to say of other things in the world " * 10))
+        crawl.end_callback(visit(crawl, own, "what only the copy has to say of other things in the world " * 10))
         assert [sample.outcome for sample in db.samples.of_claim(links)] == [Outcome.OTHER]
 
     def test_what_spoke_against_a_claim_lets_some_be_fetched_that_it_suppressed_before(self, db):
@@ -294,15 +294,17 @@ class TestSamples:
         same, crawl = "what both have to say of the things in the world " * 10, crawl_on(db)
         urls = [f"http://{host}/1.html" for host in (MIRROR, CANONICAL)]
         copy, ours = enter(db, *urls)
-        crawl.end(visit(crawl, copy, same, [f"http://{MIRROR}/2.html"]))
+        crawl.end_callback(visit(crawl, copy, same, [f"http://{MIRROR}/2.html"]))
         db.urls.finish([copy])
         hold(db, crawl)
         decision = crawl.policy.decide(urls[1], CANONICAL)
         crawl.samples.enter(ours, urls[1], decision)
-        crawl.end(visit(crawl, ours, same, [f"http://{CANONICAL}/{number}.html" for number in (2, 3)]))
+        crawl.end_callback(visit(crawl, ours, same, [f"http://{CANONICAL}/{number}.html" for number in (2, 3)]))
         for number, outcome in ((2, Outcome.SAME), (3, Outcome.OTHER)):
             url = f"http://{CANONICAL}/{number}.html"
-            crawl.end(visit(crawl, db.urls.find([key(url)])[key(url)].id, f"what page {number} says alone " * 10))
+            crawl.end_callback(
+                visit(crawl, db.urls.find([key(url)])[key(url)].id, f"what page {number} says alone " * 10)
+            )
             assert {one.outcome for one in db.samples.of_url(ours)} == {outcome}
 
     @pytest.mark.parametrize("is_linked", [False, True])
@@ -313,11 +315,15 @@ class TestSamples:
         crawl = crawl_on(db)
         hold(db, crawl)
         crawl.samples.enter(copy, f"http://{MIRROR}/1.html", crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR))
-        crawl.end(visit(crawl, ours, same))
-        crawl.end(visit(crawl, copy, same, [f"http://{MIRROR}/own.html"]))
+        crawl.end_callback(visit(crawl, ours, same))
+        crawl.end_callback(visit(crawl, copy, same, [f"http://{MIRROR}/own.html"]))
         assert {one.outcome for one in db.samples.of_url(copy)} == {Outcome.SAME}
-        crawl.end(visit(crawl, db.urls.find([key(own)])[key(own)].id, "what nobody else has to say of it " * 10))
-        crawl.end(visit(crawl, front, "the first page of the canonical host " * 10, [own] if is_linked else []))
+        crawl.end_callback(
+            visit(crawl, db.urls.find([key(own)])[key(own)].id, "what nobody else has to say of it " * 10)
+        )
+        crawl.end_callback(
+            visit(crawl, front, "the first page of the canonical host " * 10, [own] if is_linked else [])
+        )
         crawl.late_samples.draw()
         expected = Outcome.SAME if is_linked else Outcome.OTHER
         assert {one.outcome for one in db.samples.of_url(copy)} == {expected}
@@ -372,16 +378,16 @@ class TestFallback:
 
     def test_what_is_asked_instead_of_a_page_that_failed_leads_on(self, db):
         crawl, (failed, *_) = self.crawl(db)
-        crawl.failed(failed, 404, None)
+        crawl.observe_failure(failed, 404, None)
         (asked,) = self.asked(db).values()
         behind = f"http://{MIRROR}/behind.html"
-        crawl.end(visit(crawl, asked.id, self.SAYS, [behind]))
+        crawl.end_callback(visit(crawl, asked.id, self.SAYS, [behind]))
         restore(crawl)
         assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
 
     def test_what_the_canonical_host_alone_leads_to_is_not_asked_for(self, db):
         crawl, (failed, repeats, *_) = self.crawl(db, listed=())
-        crawl.failed(failed, 404, None)
+        crawl.observe_failure(failed, 404, None)
         visit(crawl, repeats, "all that there is on the canonical host, in a list " * 10)
         assert not self.asked(db)
 
@@ -393,14 +399,14 @@ class TestFallback:
         if finder is not None:
             visit(crawl, *enter(db, finder), "what stands on a portal that leads to many sites " * 10, [url])
         (failed,) = enter(db, url)
-        crawl.failed(failed, 404, None)
+        crawl.observe_failure(failed, 404, None)
         assert state(db, f"http://{MIRROR}/three.html") is State.WAITING
 
     def test_nor_where_the_mirror_has_that_page_without_the_link(self, db):
         crawl, (failed, *_) = self.crawl(db)
         (at_mirror,) = db.urls.find([key(f"http://{MIRROR}/{self.LIST}")]).values()
         visit(crawl, at_mirror.id, "what the mirror has in place of the list of all that there is " * 10)
-        crawl.failed(failed, 404, None)
+        crawl.observe_failure(failed, 404, None)
         assert not self.asked(db)
 
     def test_of_pages_that_nothing_leads_to_at_the_mirror_samples_are_asked(self, db):
@@ -410,7 +416,7 @@ class TestFallback:
             for one in self.asked(db, [number]).values():
                 assert crawl.samples.is_sample(one.id)
                 says = f"the page of the number {number} of the canonical host and what it says {number} " * 10
-                crawl.end(visit(crawl, one.id, says))
+                crawl.end_callback(visit(crawl, one.id, says))
         assert 5 <= len(self.asked(db)) <= 40
 
     def test_what_was_not_drawn_is_forgotten_before_it_fills_the_memory(self, db, monkeypatch):
@@ -425,7 +431,7 @@ class TestFallback:
         for number, page in enumerate(pages):
             visit(crawl, page, f"the page of the number {number} of the canonical host and what it says {number} " * 10)
             for one in self.asked(db, [number]).values():
-                crawl.failed(one.id, 404, None)
+                crawl.observe_failure(one.id, 404, None)
         assert crawl.replicas.holding()
 
     def test_mirrors_are_asked_of_ever_fewer_pages_that_repeat_others(self, db):
@@ -434,7 +440,7 @@ class TestFallback:
         for number, page in enumerate(pages):
             visit(crawl, page, self.SAYS)
             for one in self.asked(db, [number]).values():
-                crawl.end(visit(crawl, one.id, self.SAYS))
+                crawl.end_callback(visit(crawl, one.id, self.SAYS))
         assert 8 <= len(self.asked(db)) <= 40
 
     def test_what_was_fetched_before_is_no_sample_of_what_mirrors_say(self, db):

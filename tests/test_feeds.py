@@ -15,7 +15,7 @@ from web import REPLICA, crawl, page
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.run import feeds
 from scrapy_replica.components import outputs
-from scrapy_replica.components.outputs import other_fields, refusal
+from scrapy_replica.components.feeds import other_fields, refusal
 
 PAGES = {f"http://a.example/{n}": page([f"/{n + 1}"], seed=n, title=f'two\nlines, "{n}"') for n in range(12)}
 WHOLE = sorted(PAGES)

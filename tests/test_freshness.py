@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_replica.crawl.histories import MAX_CHANGED, timed, unbelieved
+from scrapy_replica.crawl.histories import MAX_CHANGED, with_interval, without_not_modified
 from scrapy_replica.crawldb.revisits import History
 from scrapy_replica.freshness.answer import Validators, is_same_etag, validators_of
 from scrapy_replica.freshness.change_rate import WEIGHT, Changes, chances, pooled, rates, regular_rate
@@ -84,16 +84,16 @@ def test_the_estimator_has_little_bias():
 def test_old_changes_are_forgotten_with_the_time_between_them():
     history = History(1, unchanged_s=100.0)
     for number in range(MAX_CHANGED + 1):
-        history = timed(history, float(number), is_changed=True)
+        history = with_interval(history, float(number), is_changed=True)
     assert history.changed == tuple(map(float, range(MAX_CHANGED // 2 + 1, MAX_CHANGED + 1)))
     assert history.unchanged_s == 50.0
 
 
 def test_what_was_believed_is_taken_back():
     seen = History(1, visits=3, unchanged_s=7.0, seen_at=10.0, checked_at=10.0)
-    believed = timed(timed(seen, 5.0, is_changed=False), 5.0, is_changed=False)
+    believed = with_interval(with_interval(seen, 5.0, is_changed=False), 5.0, is_changed=False)
     believed = believed._replace(visits=5, believed=2, checked_at=20.0)
-    assert unbelieved(believed) == seen
+    assert without_not_modified(believed) == seen
 
 
 def test_chances():

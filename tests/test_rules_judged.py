@@ -84,7 +84,7 @@ class Site:
         prints = {"signature": mmh3.hash_bytes(said), "simhash": key(said) % 2**64}
         page = Page(url, HOST, text=said, words=words, title="title", **prints, **more)
         observation = self.crawl.observe(page, url_id, 1)
-        self.crawl.end(observation)
+        self.crawl.end_callback(observation)
         self.db.urls.finish([url_id])
         return url_id
 

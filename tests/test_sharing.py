@@ -16,7 +16,7 @@ from scrapy.spiders import CrawlSpider, Rule
 from web import REPLICA, crawl, page
 
 from scrapy_replica.components import extension
-from scrapy_replica.components.outputs import claimed
+from scrapy_replica.components.feeds import claimed
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.store import check_settings

@@ -18,9 +18,9 @@ from scrapy_replica.address import host_of, site_of
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.command import say
 from scrapy_replica.commands.job import is_begun, is_running, is_shared, name_of
+from scrapy_replica.components.feeds import missing_package, other_fields, refusal
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
-from scrapy_replica.components.outputs import missing_package, other_fields, refusal
 from scrapy_replica.components.seeds import read_seeds
 from scrapy_replica.components.spider import TopicSpider, read_fields
 from scrapy_replica.config import Config

@@ -62,7 +62,7 @@ class ReplicaDownloaderMiddleware(Middleware):
         if decision.action in {Action.DROP, Action.REWRITE}:
             extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:
-            extension.crawl.decided(request.url, decision)
+            extension.crawl.record_decision(request.url, decision)
         if decision.action is Action.DROP and decision.reason is not None:
             raise IgnoreRequest(decision.reason.value)
         if decision.action is not Action.REWRITE or decision.url is None:
@@ -100,17 +100,17 @@ class ConditionMiddleware(Middleware):
         if self._extension.error is not None:
             return
         try:
-            self._extension.returns.ask(request)
+            self._extension.returns.add_conditions(request)
         except StoreError as error:
             self._extension.stop(error)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if self._extension.returns.asked(request) and response.status == NOT_MODIFIED:
+        if self._extension.returns.remove_conditions(request) and response.status == NOT_MODIFIED:
             request.meta["dont_cache"] = True
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy hands it over
-        self._extension.returns.asked(request)
+        self._extension.returns.remove_conditions(request)
 
 
 class BorderMiddleware(Middleware):

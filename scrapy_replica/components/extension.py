@@ -18,13 +18,13 @@ from scrapy.utils.job import job_dir
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.dupefilter import has_own_filter
+from scrapy_replica.components.feeds import OutputError, claimed, claimed_feeds
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.items import RepeatedItems
 from scrapy_replica.components.observer import Observer
 from scrapy_replica.components.others import Others
-from scrapy_replica.components.outputs import OutputError, claimed, claimed_feeds
 from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import RequestPayloads, callback_of
 from scrapy_replica.components.progress import Progress
@@ -389,7 +389,7 @@ class ReplicaExtension:
     def item_error(self, response: Response | None) -> None:
         """Take note that an item made of *response* is lost, because a pipeline raised."""
         if response is not None and response.request is not None:
-            self.returns.unfinished(response.request)
+            self.returns.mark_unfinished(response.request)
 
     def is_kept(self, request: Request) -> bool:
         """Tell whether *request* may be done: all that was to be kept of it is on the disk."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
 
     from scrapy_replica.components.extension import ReplicaExtension
+    from scrapy_replica.components.feeds import Feeds
     from scrapy_replica.components.flight import Flight
-    from scrapy_replica.components.outputs import Feeds
     from scrapy_replica.components.politeness import Politeness
     from scrapy_replica.crawldb.contract import UrlRow
 
@@ -115,10 +115,12 @@ class Leases:
         self.left_downloader(request)
         flight = self._extension.flights.of(request)
         assert flight.url_id is not None
-        self._extension.observer.end(request)  # its callback raised before it gave anything
+        self._extension.observer.end_callback(request)  # its callback raised before it gave anything
         if not flight.is_observed:
             via, callback = request.meta.get("redirect_urls", ()), callback_of(request)
-            self._crawl.failed(flight.url_id, flight.status, flight.error, via, flight.location, flight.size, callback)
+            self._crawl.observe_failure(
+                flight.url_id, flight.status, flight.error, via, flight.location, flight.size, callback
+            )
         self._note_answer(request, flight)
         self._urls.finish([flight.url_id])
 
@@ -131,7 +133,7 @@ class Leases:
         if flight.key is None:  # it was tried again, and the first time counted
             url_id = self._asked_before(request) if answer.content is not None else None
         if url_id is not None:
-            self._crawl.visited(url_id, answer, flight.payload)
+            self._crawl.settle_visit(url_id, answer, flight.payload)
 
     def _asked_before(self, request: Request) -> int | None:
         """Return the id of the URL that *request*, which goes past the filter of duplicates, asked for once more.

@@ -46,16 +46,16 @@ class Observer:
         flight.is_observed = True
         if flight.url_id is None:
             found_on = flight.found_on
-            flight.url_id = crawl.fetched(request.url, found_on.url_id if found_on is not None else None)
+            flight.url_id = crawl.enter_fetched(request.url, found_on.url_id if found_on is not None else None)
         if response.status != 200:
             via = request.meta.get("redirect_urls", ())
-            crawl.failed(flight.url_id, response.status, None, via, size=flight.size)
+            crawl.observe_failure(flight.url_id, response.status, None, via, size=flight.size)
             return None
         flight.elements = elements_of(response)
         is_read = self._is_to_be_read(response, flight.url_id)
         page, depth = extension.pages.of(response, is_read=is_read), response.meta.get("depth", 0)
         is_known = extension.has_frontier and extension.returns.is_known(response, flight, page)
-        was_given = is_known and crawl.revisits.seen(flight.url_id) is not None
+        was_given = is_known and crawl.revisits.reusable(flight.url_id) is not None
         if is_known and not crawl.store.pages.is_unread(flight.url_id):
             observation = crawl.observe_again(page, flight.url_id, depth)
         else:
@@ -120,14 +120,14 @@ class Observer:
             logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
             self._crawl.counts["page/error"] += 1
 
-    def end(self, request: Request) -> None:
+    def end_callback(self, request: Request) -> None:
         """Take note that the callback of *request* is through with its page, or will never have it."""
         flight = self._flights.of(request)
         observation, flight.observation, flight.elements = flight.observation, None, ()
         if self._extension.error is not None or observation is None:
             return
         try:
-            self._crawl.end(observation, callback_of(request), asks_more=flight.asks_more)
+            self._crawl.end_callback(observation, callback_of(request), asks_more=flight.asks_more)
             self._end_if_enough()
         except StoreError:
             raise
@@ -155,8 +155,8 @@ class Observer:
             flight = self._flights.of(response.request)
             flight.answer, flight.observation, flight.elements = None, None, ()
             if flight.url_id is None or not self._extension.has_frontier:
-                flight.url_id = crawl.fetched(response.request.url)  # that row was taken back as well
-            crawl.failed(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
+                flight.url_id = crawl.enter_fetched(response.request.url)  # that row was taken back as well
+            crawl.observe_failure(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
         except StoreError as failure:
             self._extension.stop(failure)
 

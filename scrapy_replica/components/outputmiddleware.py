@@ -174,7 +174,7 @@ class LateOutputMiddleware(Middleware):
             flight = extension.flights.of(asked_by)
             flight.asks_more = flight.asks_more or self._asks_more(found_on, requests)
             if any(request.dont_filter for request in requests):
-                extension.returns.unfinished(asked_by)  # they are not asked again by themselves
+                extension.returns.mark_unfinished(asked_by)  # they are not asked again by themselves
             return self._weigh(found_on, requests)
         except StoreError as error:
             extension.stop(error)
@@ -254,13 +254,13 @@ class LateOutputMiddleware(Middleware):
             request.priority -= DEMOTED_PRIORITY
         crawl = self._extension.crawl
         if decision.reason is not None and new.key is not None and not crawl.store.urls.find([new.key]):
-            crawl.decided(request.url, decision)
+            crawl.record_decision(request.url, decision)
         return True
 
     def _end(self, found_on: _FoundOn, request: Request) -> None:
         self._add_items(found_on)
         try:
-            self._extension.observer.end(request)
+            self._extension.observer.end_callback(request)
             # The next page may be under way already, and whoever wants to give an order waits for this.
             if self._extension.error is None:
                 self._extension.crawl.store.commit()

@@ -40,7 +40,7 @@ class Returns:
         self._revisits, self._flights, self._recorder = revisits, flights, recorder
         self.sessions = Sessions()
 
-    def ask(self, request: Request) -> None:
+    def add_conditions(self, request: Request) -> None:
         """Ask for the page if it changed, unless somebody else puts conditions on *request*."""
         flight = self._flights.of(request)
         if flight.url_id is None or flight.is_retry or has_conditions(request) or not self._is_at_hand(flight):
@@ -55,11 +55,11 @@ class Returns:
     def _is_at_hand(self, flight: Flight) -> bool:
         if self._recorder is None:
             return True
-        before = self._revisits.seen(flight.url_id) if flight.url_id is not None else None
+        before = self._revisits.reusable(flight.url_id) if flight.url_id is not None else None
         flight.original = self._recorder.find(before.kept) if before is not None and before.kept is not None else None
         return flight.original is not None
 
-    def asked(self, request: Request) -> bool:
+    def remove_conditions(self, request: Request) -> bool:
         """Take the conditions off *request*, whose copies are other requests; tell whether there were any."""
         is_conditional = self._flights.of(request).is_conditional
         if is_conditional:
@@ -71,7 +71,7 @@ class Returns:
         """Tell whether the page is the one that was sent before, byte for byte."""
         assert response.request is not None
         flight = self._flights.of(response.request)
-        before = self._revisits.seen(flight.url_id) if flight.url_id is not None else None
+        before = self._revisits.reusable(flight.url_id) if flight.url_id is not None else None
         if before is None:
             return False
         if response.status == NOT_MODIFIED:
@@ -89,7 +89,7 @@ class Returns:
 
         One that was not read then is known by all of its text. What the session is called is nothing that it says.
         """
-        before = self._revisits.before(flight.url_id) if flight.url_id is not None else None
+        before = self._revisits.history_of(flight.url_id) if flight.url_id is not None else None
         self.sessions.see(page.host, [link.url for link in page.links])
         content, was = self._content(page), before.content if before is not None else None
         if isinstance(response, HtmlResponse) and (not page.is_read or _is_hash(was)):
@@ -113,9 +113,9 @@ class Returns:
         """Return the hashes of the items that the page of *flight* gave before, maybe in another session."""
         if flight.answer is None or flight.answer.page is None or flight.url_id is None:
             return frozenset()
-        return self._revisits.given(flight.url_id, flight.answer.page)
+        return self._revisits.items_given(flight.url_id, flight.answer.page)
 
-    def unfinished(self, request: Request) -> None:
+    def mark_unfinished(self, request: Request) -> None:
         """Take note that not all that the callback of *request* gave is done with: it is to get the page again."""
         flight = self._flights.of(request)
         if flight.answer is not None:

@@ -15,10 +15,10 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy_replica.address import host_of
 from scrapy_replica.components.dupefilter import Filters
 from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.feeds import Feeds
 from scrapy_replica.components.fingerprinter import start_key
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.leases import Leases
-from scrapy_replica.components.outputs import Feeds
 from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
@@ -125,7 +125,7 @@ class ReplicaScheduler(BaseScheduler):
             logger.warning(
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
-            self._crawl.revisits.lost({parent for _, parent in lost if parent is not None})
+            self._crawl.revisits.forget_terms({parent for _, parent in lost if parent is not None})
         if self._extension.others is None:  # else it was refused
             self._last_id = self._urls.last_id
             self._plain.take_queue(self._enter_taken)
@@ -317,14 +317,14 @@ class ReplicaScheduler(BaseScheduler):
             logger.warning(
                 "%s was asked for by a request that an earlier run had in memory only; it is lost", taken.url
             )
-            self._crawl.failed(taken.id, None, type(error).__name__)
+            self._crawl.observe_failure(taken.id, None, type(error).__name__)
             if taken.parent is not None:
-                self._crawl.revisits.lost([taken.parent])
+                self._crawl.revisits.forget_terms([taken.parent])
             self._urls.drop(taken.id)  # a link may find it anew, and then it comes back
             return None
         except Exception as error:
             logger.exception("The request of %s cannot be made again; did its callback go away?", taken.url)
-            self._crawl.failed(taken.id, None, type(error).__name__)
+            self._crawl.observe_failure(taken.id, None, type(error).__name__)
             self._urls.finish([taken.id])
             return None
 

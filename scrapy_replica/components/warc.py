@@ -19,7 +19,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_replica.address import without_user
 from scrapy_replica.bucket import Bucket, is_url
-from scrapy_replica.components.outputs import OutputError
+from scrapy_replica.components.feeds import OutputError
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.records import Capture

@@ -105,7 +105,7 @@ class Crawl(Fetches):
             self.open_to(host_of(url))
             on_seed(url)
 
-        Steering(self.store, self.scope, self.intake, self.claims, self.orders, self.revisits.wanted, on_seed=added)
+        Steering(self.store, self.scope, self.intake, self.claims, self.orders, self.revisits.ask_wanted, on_seed=added)
         self.obey()
         if not self.store.is_shared:
             self.checks.begin()
@@ -123,7 +123,7 @@ class Crawl(Fetches):
         if self.n_pages // READ_AGAIN > before // READ_AGAIN:
             self.active_learning.read_again()
         if RELEVANCE in update.meta:
-            self.seen.clear()  # scores of another model
+            self.recent_links.clear()  # scores of another model
         for host in update.forms:
             self.forms.forget(host)
         self.store.commit()
@@ -136,23 +136,23 @@ class Crawl(Fetches):
 
     # Where another scheduler is in use
 
-    def fetched(self, url: str, found_on: int | None = None) -> int:
+    def enter_fetched(self, url: str, found_on: int | None = None) -> int:
         """Return the id of *url*, which another scheduler fetched: it is done.
 
         *found_on* is the id of the page that it was found on.
         """
-        url_id = self._entered(url, found_on)
+        url_id = self._enter_done(url, found_on)
         self.store.urls.finish([url_id])
         return url_id
 
-    def decided(self, url: str, decision: Decision) -> None:
+    def record_decision(self, url: str, decision: Decision) -> None:
         """Write *decision* down about a URL that another scheduler fetches all the same, once for each reason."""
         decision = self.intake.draw(url, self.intake.key(url), decision)
-        url_id = self._entered(url)
+        url_id = self._enter_done(url)
         if decision.reason is not None and not self.store.ledger.knows(url_id, decision.reason):
             self.log.record(url_id, url, decision)
 
-    def _entered(self, url: str, found_on: int | None = None) -> int:
+    def _enter_done(self, url: str, found_on: int | None = None) -> int:
         """Return the id of *url*, which is not to be given out."""
         new = NewUrl(url, host_of(url), self.intake.key(url), parent=found_on, is_dropped=True)
         return self.store.urls.discover([new])[0][0]
@@ -194,7 +194,7 @@ class Crawl(Fetches):
         changed = {self.intake.key(url): at for url, at in listed if at is not None}
         found = self.store.urls.find(changed)
         self.store.seeds.set_dates({known.id: changed[key] for key, known in found.items()})
-        self.revisits.modified(changed.items())
+        self.revisits.ask_modified(changed.items())
 
     # The frontier
 

@@ -163,7 +163,7 @@ class Fetches(Parts):
         if self.guard.take_reopened(host):
             self.claims.lift_traps(host)
 
-    def end(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
+    def end_callback(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> None:
         """Take note that the spider's *callback* is through with the page.
 
         A page that had no links is shown to the strategy now. *asks_more*: the callback asked for a URL that is new and
@@ -188,7 +188,7 @@ class Fetches(Parts):
             is_content = is_content and observation.relevance > 0.5
         self.checks.end(observation.url_id, is_content=is_content)
 
-    def failed(
+    def observe_failure(
         self,
         url_id: int,
         status: int | None,
@@ -205,7 +205,7 @@ class Fetches(Parts):
         """
         if is_absent(status):
             self.replicas.add_missing(self.store.urls.url_of(url_id))
-        self.revisits.fails(url_id)
+        self.revisits.note_failing(url_id)
         found = self.store.urls.find([self.intake.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
             # What cannot be observed, with a status of 200, may have been entered all the same.
@@ -226,7 +226,7 @@ class Fetches(Parts):
         self.counts["page/failed" if status is None else "page/other"] += 1
         self.checks.end(url_id, is_content=False)
 
-    def visited(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
+    def settle_visit(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.
 
         *payload* is its request where it is more than a plain GET.
@@ -244,7 +244,7 @@ class Fetches(Parts):
         self.replicas.forget(host)
         self.forget_counts(host)
         self.active_learning.read_again()
-        self.seen.clear()
+        self.recent_links.clear()
 
     def forget_counts(self, host: str) -> None:
         """Read anew what is counted and learnt of *host*, when it is needed."""

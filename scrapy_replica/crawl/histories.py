@@ -43,7 +43,7 @@ class Expected:
         return [float(chance) for chance in chances(rates(changed, unchanged, share, interval), age)]
 
 
-def seen(before: History, answer: Answer, now: float, *, is_changed: bool) -> History:
+def after_page(before: History, answer: Answer, now: float, *, is_changed: bool) -> History:
     """Return *before* with a visit that brought the page."""
     is_first = before.content is None
     after = before._replace(
@@ -66,10 +66,10 @@ def seen(before: History, answer: Answer, now: float, *, is_changed: bool) -> Hi
         page=before.page if answer.page is None else answer.page,
         items=before.items if answer.page is None else answer.items,
     )
-    return after if is_first else timed(after, now - before.checked_at, is_changed=is_changed)
+    return after if is_first else with_interval(after, now - before.checked_at, is_changed=is_changed)
 
 
-def missed(before: History, now: float, *, is_gone: bool) -> History:
+def after_miss(before: History, now: float, *, is_gone: bool) -> History:
     """Return *before* with a visit that brought no page, because there is none or for another reason."""
     # What never was a page is asked for once more.
     is_unknown = is_gone and not before.visits and not before.misses
@@ -81,7 +81,7 @@ def missed(before: History, now: float, *, is_gone: bool) -> History:
     )
 
 
-def believed(before: History, now: float) -> History:
+def after_not_modified(before: History, now: float) -> History:
     """Return *before* with a visit that was answered by 304."""
     unchanged_s = before.unchanged_s + now - before.checked_at
     return before._replace(
@@ -89,7 +89,7 @@ def believed(before: History, now: float) -> History:
     )
 
 
-def timed(history: History, seconds: float, *, is_changed: bool) -> History:
+def with_interval(history: History, seconds: float, *, is_changed: bool) -> History:
     """Return *history* with a visit so many *seconds* after the one before."""
     if not is_changed:
         return history._replace(unchanged_s=history.unchanged_s + seconds)
@@ -99,7 +99,7 @@ def timed(history: History, seconds: float, *, is_changed: bool) -> History:
     return history._replace(changed=changed, unchanged_s=unchanged)
 
 
-def unbelieved(history: History) -> History:
+def without_not_modified(history: History) -> History:
     """Return *history* as it was when the body was last sent."""
     return history._replace(
         visits=history.visits - history.believed,

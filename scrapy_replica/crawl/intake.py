@@ -125,7 +125,7 @@ class Intake:
         rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
-            self._entered(row, url_id, what)
+            self._note_entered(row, url_id, what)
             self._count_added(url_id, what, is_added=row.is_moved or are_added, is_for_claim=row.is_for_claim)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
@@ -215,7 +215,7 @@ class Intake:
         elif not is_added:
             self._store.added.remove(url_id)
 
-    def _entered(self, row: Row, url_id: int, what: Found) -> None:
+    def _note_entered(self, row: Row, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
             self._payloads.forget(row.new.payload)
         if what is Found.NEW and row.decision.reason is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 
-from scrapy_replica.crawl.histories import unbelieved
+from scrapy_replica.crawl.histories import without_not_modified
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.revisits import LAST_ROUND, History, Pass
 
@@ -76,7 +76,7 @@ class Doubts:
         host = present.doubted[0]
         believed = self._store.revisits.believed_of(host, SLICE)
         for history in believed:
-            self._store.revisits.enter(unbelieved(history))
+            self._store.revisits.enter(without_not_modified(history))
             self._passes.count_believed(history, -(history.checked_at >= present.began_at))
         renewed = [(history.url, 1.0, history.payload) for history in believed]
         self._passes.count("taken_back", self._store.urls.renew(renewed))

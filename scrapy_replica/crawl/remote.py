@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Work
-from scrapy_replica.crawl.claims.evidence import Evidence
+from scrapy_replica.crawl.claims.claim_evidence import ClaimEvidence
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.hosts.replicas import Replicas
@@ -49,7 +49,7 @@ class RemoteUpdates:
         runner: StrategyRunner,
         scope: CrawlScope,
         orders: Orders,
-        evidence: Evidence,
+        evidence: ClaimEvidence,
         scope_check: ScopeCheck,
         restorer: Restorer,
         payloads: Payloads,

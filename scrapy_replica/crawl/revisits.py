@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable
 import mmh3
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.histories import MAX_ABSENCES, Expected, believed, missed, seen, unbelieved
+from scrapy_replica.crawl.histories import (
+    MAX_ABSENCES,
+    Expected,
+    after_miss,
+    after_not_modified,
+    after_page,
+    without_not_modified,
+)
 from scrapy_replica.crawl.passes import SLICE, Doubts, Passes
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
@@ -41,8 +48,8 @@ class Revisits:
     most likely to have changed comes first.
 
     A page that did not change needs no callback only where one was through with it, and all that it gave was entered,
-    under the same :attr:`terms`: :meth:`seen` tells so, and nothing else does. Any other page is due, asked for without
-    a condition, and given to its callback.
+    under the same :attr:`terms`: :meth:`reusable` tells so, and nothing else does. Any other page is due, asked for
+    without a condition, and given to its callback.
 
     A page is asked for on condition that it changed, with the ETag and date that its server gave; one that
     ``REPLICA_EXPLORE`` drew and that is answered by 304 once more, without a condition. A host is doubted from the
@@ -113,25 +120,25 @@ class Revisits:
                 "given to their callbacks"
             )
 
-    def seen(self, url_id: int) -> History | None:
+    def reusable(self, url_id: int) -> History | None:
         """Return what is known of the page of that URL, if it needs no callback where it is as it was."""
-        history = self.before(url_id)
+        history = self.history_of(url_id)
         return history if history is not None and history.terms == self.terms else None
 
-    def given(self, url_id: int, page: int) -> frozenset[int]:
+    def items_given(self, url_id: int, page: int) -> frozenset[int]:
         """Return the hashes of the items that callbacks gave of the page of that URL, if an earlier pass saw it.
 
         *page* is a hash of what it says and of its URL without session ids: it may have been seen in another session.
         """
         found = self._store.revisits.of_page(page) if self.is_on else []
-        before = self.before(url_id) if found else None
+        before = self.history_of(url_id) if found else None
         if before is not None and before.gone_at is not None:
             return frozenset()  # it comes back
         if all(one.first_at >= self._pass.began_at for one in (*found, *filter(None, [before]))):
             return frozenset()
         return frozenset().union(*(one.items for one in found if one.terms == self.terms))
 
-    def lost(self, url_ids: Iterable[int]) -> None:
+    def forget_terms(self, url_ids: Iterable[int]) -> None:
         """Take note that something that the pages of these URLs led to is not known any more."""
         self._store.revisits.forget_terms(url_ids)
 
@@ -184,7 +191,7 @@ class Revisits:
         draw: int = mmh3.hash64(f"due {self._pass.number} {url_id}", self._salt, signed=False)[0]
         return draw < self._config.explore * (1 << 64)
 
-    def met(self, keys: Iterable[int | None]) -> None:
+    def ask_gone_again(self, keys: Iterable[int | None]) -> None:
         """Let URLs be asked for once more that were found gone, and that a page which changed leads to.
 
         *keys* are theirs; ``None`` where a URL has none.
@@ -197,7 +204,7 @@ class Revisits:
                 self._met.add(known.id)
                 self._store.urls.renew([(history.url, 0.0, history.payload)])
 
-    def wanted(self, url_id: int) -> bool:
+    def ask_wanted(self, url_id: int) -> bool:
         """Let the URL of that id, which was asked for and that a person wants, be asked for next; tell whether it is.
 
         One that brought a page is not, but for a page that only an earlier pass saw or that is away.
@@ -208,7 +215,7 @@ class Revisits:
             return False
         return self._store.urls.renew([(url_id, URGENT, history.payload if history is not None else None)]) > 0
 
-    def modified(self, urls: Iterable[tuple[int, float]]) -> int:
+    def ask_modified(self, urls: Iterable[tuple[int, float]]) -> int:
         """Let URLs be due that were modified since they were seen, as a sitemap says; return how many are.
 
         *urls* are pairs of key and time, in seconds since the epoch; one in the future says nothing.
@@ -225,7 +232,7 @@ class Revisits:
 
     def condition(self, url_id: int) -> Validators:
         """Return what the URL of that id is to be asked for with, if it changed; nothing: as if for the first time."""
-        history = self.seen(url_id)
+        history = self.reusable(url_id)
         if history is None or history.misses or history.checked_at >= self._pass.began_at:
             return Validators()  # within a pass it is asked for again where its answer is doubted
         is_doubted = self._store.revisits.is_doubted(self._store.urls.row(url_id).host)
@@ -233,7 +240,7 @@ class Revisits:
 
     # What the answer shows
 
-    def led_on(self, url_id: int) -> None:
+    def note_led_on(self, url_id: int) -> None:
         """Take note that the page of that id led to a URL that no page before led to."""
         if self.is_on:
             if len(self._led) >= MAX_LED:
@@ -244,7 +251,7 @@ class Revisits:
         """Tell whether the URL of that id is asked for again, with the chance that it changed for a score."""
         return self.is_on and self._store.pages.has_page(url_id)
 
-    def before(self, url_id: int) -> History | None:
+    def history_of(self, url_id: int) -> History | None:
         """Return what is known of the page of the URL of that id; ``None``: there was none."""
         return self._store.revisits.of(url_id) if self.is_known(url_id) else None
 
@@ -256,7 +263,7 @@ class Revisits:
         history = self._store.revisits.of(url_id) if is_done else None
         return url_id in self._failing or (history is not None and history.misses > 0)
 
-    def fails(self, url_id: int) -> None:
+    def note_failing(self, url_id: int) -> None:
         """Take note that there is an answer of the URL of that id, which is not settled yet, and no page."""
         self._failing.add(url_id)
 
@@ -303,7 +310,7 @@ class Revisits:
             self._missed(before, answer)  # nobody asked
             self._doubts.doubt(self._host_of(before))
             return
-        self._store.revisits.enter(believed(before, self.now()))
+        self._store.revisits.enter(after_not_modified(before, self.now()))
         self._passes.count_believed(before, 1)
         promised, told = before.etag, answer.validators.etag
         if promised is not None and told is not None and not is_same_etag(promised, told):
@@ -320,9 +327,9 @@ class Revisits:
         is_test = before.believed > 0 and before.checked_at >= self._pass.began_at
         if is_test:  # what it was told a moment ago is forgotten
             self._passes.count_believed(before, -1)
-            before = unbelieved(before)
+            before = without_not_modified(before)
         is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
-        self._store.revisits.enter(seen(before, answer, self.now(), is_changed=is_changed))
+        self._store.revisits.enter(after_page(before, answer, self.now(), is_changed=is_changed))
         if not is_first:
             self._passes.count("changed" if is_changed else "unchanged", 1)
         # The server said a moment ago, or says by its ETag and date, that the page did not change.
@@ -331,7 +338,7 @@ class Revisits:
 
     def _missed(self, before: History, answer: Answer) -> None:
         is_gone = answer.status in GONE
-        self._store.revisits.enter(missed(before, self.now(), is_gone=is_gone))
+        self._store.revisits.enter(after_miss(before, self.now(), is_gone=is_gone))
         if before.visits:
             self._passes.count("gone" if is_gone else "failed", 1)
 

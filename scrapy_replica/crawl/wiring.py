@@ -9,8 +9,8 @@ from typing import TextIO
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.checks import Checks
 from scrapy_replica.crawl.claims.by_hand import ByHand
+from scrapy_replica.crawl.claims.claim_evidence import ClaimEvidence
 from scrapy_replica.crawl.claims.claims import Claims
-from scrapy_replica.crawl.claims.evidence import Evidence
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.late_samples import LateSamples
 from scrapy_replica.crawl.claims.probes import Probes
@@ -24,7 +24,7 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake, Payloads
 from scrapy_replica.crawl.links.outlinks import Outlinks
-from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.links.recent_links import RecentLinks
 from scrapy_replica.crawl.order.beginning import WITHOUT_TOPIC
 from scrapy_replica.crawl.order.head_rescorer import HeadRescorer
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
@@ -111,7 +111,7 @@ class Parts:
             key=key,
             counts=counts,
             on_new=self.replicas.add_url,
-            on_led=self.revisits.led_on,
+            on_led=self.revisits.note_led_on,
             on_withdrawn=self.replicas.read_again,
         )
         self.checks = Checks(store, config.stop_at, salt, is_topic=config.topic is not None)
@@ -124,7 +124,7 @@ class Parts:
         self.late_samples = LateSamples(
             store, self.samples, self.replicas, self.claims, self.restorer, fallback, look_ahead
         )
-        self.evidence = Evidence(
+        self.evidence = ClaimEvidence(
             store,
             self.replicas,
             self.dust,
@@ -142,10 +142,18 @@ class Parts:
         )
         self.orders = Orders(store, now)
         ByHand(self.replicas, self.rules, self.scope, self.claims).serve(self.orders)
-        self.seen = Seen()
-        self.head_rescorer = HeadRescorer(store, self.runner, self.seen, self.revisits.is_known)
+        self.recent_links = RecentLinks()
+        self.head_rescorer = HeadRescorer(store, self.runner, self.recent_links, self.revisits.is_known)
         self.outlinks = Outlinks(
-            store, self.runner, self.policy, self.intake, self.scope, self.revisits, self.replicas, self.seen, counts
+            store,
+            self.runner,
+            self.policy,
+            self.intake,
+            self.scope,
+            self.revisits,
+            self.replicas,
+            self.recent_links,
+            counts,
         )
         self.remote = RemoteUpdates(
             store,

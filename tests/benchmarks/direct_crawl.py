@@ -199,13 +199,13 @@ class DirectCrawl:
             crawl.learn_anew()
         with crawl.store.span():
             if page is None:
-                crawl.failed(taken.id, 404, None)
+                crawl.observe_failure(taken.id, 404, None)
                 return
             with turns.part("observe"):
                 observation = crawl.observe(page, taken.id, taken.depth)
             with turns.part("follow"):
                 crawl.outlinks.follow(observation, page.links)
-        crawl.end(observation)
+        crawl.end_callback(observation)
 
     def _obey(self, turns: Turns) -> None:
         if time.monotonic() - self._looked > ORDERS_SECONDS:

@@ -115,7 +115,7 @@ def pages(_: ExitStack) -> Callable[[bytes], object]:
         with crawl.store.span():
             seen = crawl.observe(page, row.id, 0, len(response.body))
             crawl.outlinks.follow(seen, page.links)
-        crawl.end(seen)
+        crawl.end_callback(seen)
         crawl.store.urls.finish([row.id])
         assert crawl.store.pages.has_page(row.id)
         if isinstance(response, HtmlResponse):

@@ -84,13 +84,13 @@ class OneOf:
             crawl.learn_anew()
         if isinstance(found, int):
             with self.store.span():
-                crawl.failed(taken.id, found, None)
+                crawl.observe_failure(taken.id, found, None)
         else:
             page = self._page_of(taken.url, found)
             with self.store.span():
                 observation = crawl.observe(page, taken.id, taken.depth)
                 crawl.outlinks.follow(observation, page.links)
-            crawl.end(observation)
+            crawl.end_callback(observation)
         self.store.urls.finish([taken.id])
         self.store.commit()
 

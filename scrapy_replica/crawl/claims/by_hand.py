@@ -25,7 +25,7 @@ class ByHand:
         """Take on the orders about claims."""
         orders.add(BLOCK, self._block, host=str, canonical=str)
         orders.add(ALLOW, self._allow, host=str)
-        orders.add(DIFFERENT, self._part, host=str, other=str)
+        orders.add(DIFFERENT, self._keep_apart, host=str, other=str)
         orders.add(RULE, self._impose, rule=dict)
         orders.add(DISABLE_RULE, self._disable, id=int)
 
@@ -37,8 +37,8 @@ class ByHand:
     def _allow(self, what: Mapping[str, Any]) -> None:
         self._claims.mirrors_ended(self._replicas.allow(what["host"]))
 
-    def _part(self, what: Mapping[str, Any]) -> None:
-        self._claims.mirrors_ended(self._replicas.part(what["host"], what["other"]))
+    def _keep_apart(self, what: Mapping[str, Any]) -> None:
+        self._claims.mirrors_ended(self._replicas.keep_apart(what["host"], what["other"]))
 
     def _impose(self, what: Mapping[str, Any]) -> str:
         return f"rule {self._rules.impose(Rule.from_dict(what['rule']))}"

@@ -53,7 +53,7 @@ class ScopeCheck:
             for url in self._replicas.fetched.of_host(host):
                 self._restore_for(self._key(url), url)  # where its page does not lead, theirs may
             for verdict in self._replicas.judged_copies_of(host):
-                copies = (self._replicas.on_copy(verdict, url) for url in urls)
+                copies = (self._replicas.url_on_copy(verdict, url) for url in urls)
                 if any(other is not None and self._scope.may_stand(other) for other in copies):
                     self._claims.mirror_ended(self._replicas.refute(verdict.claim), Why.LEFT_OUT, host)
 

@@ -55,7 +55,7 @@ class Settling:
 
     What a rewrite rule would suppress is settled by the rule, which knows the pages of its host.
 
-    :param fingerprint: URL -> 64 bits of its request fingerprint, signed.
+    :param key: URL -> 64 bits of its request fingerprint, signed.
     :param is_stale: whether a page may have changed since it was seen, so that it is asked for again first.
     """
 
@@ -64,11 +64,11 @@ class Settling:
         samples: Samples,
         replicas: Replicas,
         store: CrawlDB,
-        fingerprint: Callable[[str], int],
+        key: Callable[[str], int],
         is_stale: Callable[[int], bool],
     ) -> None:
         self._samples, self._replicas, self._store = samples, replicas, store
-        self._fingerprint, self._is_stale = fingerprint, is_stale
+        self._key, self._is_stale = key, is_stale
         self._under_way: set[int] = set()
         """Ids of the pages whose callbacks are not through: the items that they give are not known."""
 
@@ -84,13 +84,13 @@ class Settling:
     def add_page(self, page: Page, url_id: int) -> list[Claim]:
         """Settle what a page is a sample of, and what waits for it; return the claims that this refuted."""
         refuted: list[Claim] = []
-        keys = [self._store.urls.key_of(url_id), *map(self._fingerprint, page.redirected_from)]
+        keys = [self._store.urls.key_of(url_id), *map(self._key, page.redirected_from)]
         via = self._store.urls.find([key for key in keys[1:] if key is not None])
         for sample in (one for at in (url_id, *(known.id for known in via.values())) for one in self._open(at)):
-            refuted += self._settle(sample, url_id, None)
+            refuted += self._compare(sample, url_id, None)
         for key in keys:
             for sample in self._awaiting(key):
-                refuted += self._settle(sample, sample.id, url_id)
+                refuted += self._compare(sample, sample.id, url_id)
         return refuted
 
     def finder_of_news(self, url_id: int) -> int | None:
@@ -117,14 +117,14 @@ class Settling:
         verdicts = self._replicas.judged_copies_of(host)
         copies = {verdict.claim._replace(kind=Kind.FETCHED): verdict for verdict in verdicts}
         tested = [copies[one.claim] for one in self._samples.of_url(parent) if one.claim in copies] if copies else []
-        others = filter(None, (self._replicas.on_copy(verdict, url) for verdict in tested))
-        return any(not self._store.urls.find([self._fingerprint(other)]) for other in others)
+        others = filter(None, (self._replicas.url_on_copy(verdict, url) for verdict in tested))
+        return any(not self._store.urls.find([self._key(other)]) for other in others)
 
     def add_unchanged(self, url_id: int) -> list[Claim]:
         """Take note that a page is as it was; return the claims that this refuted."""
         refuted = []
         for sample in self._awaiting(self._store.urls.key_of(url_id)):
-            refuted += self._settle(sample, sample.id, url_id)
+            refuted += self._compare(sample, sample.id, url_id)
         return refuted
 
     def add_failure(self, url_id: int) -> list[Claim]:
@@ -133,14 +133,14 @@ class Settling:
         outcome = Outcome.UNREAD if url_id in self._store.added.ids else Outcome.FAILED
         refuted = self._samples.settle(url_id, outcome) if self._open(url_id) else []
         for sample in self._awaiting(self._store.urls.key_of(url_id)):
-            refuted += self._settle(sample, sample.id, url_id, is_away=self._store.pages.has_page(url_id))
+            refuted += self._compare(sample, sample.id, url_id, is_away=self._store.pages.has_page(url_id))
         return refuted
 
     def give_up(self, url_id: int, key: int) -> list[Claim]:
         """Take note that nothing will be known of a URL and its *key*; return the claims that this refuted."""
         refuted = self.add_failure(url_id)
         for sample in self._awaiting(key):
-            refuted += self._settled(sample, Outcome.FAILED)
+            refuted += self._settle(sample, Outcome.FAILED)
         return refuted
 
     def awaits(self, key: int | None) -> bool:
@@ -152,7 +152,7 @@ class Settling:
         for sample in self._open(url_id):
             known = self._store.urls.find([sample.representative]) if sample.representative is not None else {}
             if any(self._store.pages.is_unread(one.id) for one in known.values()):
-                self._settled(sample, Outcome.UNREAD)  # which refutes nothing
+                self._settle(sample, Outcome.UNREAD)  # which refutes nothing
 
     def _open(self, url_id: int) -> list[Sample]:
         """Return the open samples that the URL of that id is, one for each representative."""
@@ -163,7 +163,7 @@ class Settling:
         waiting = self._samples.awaiting(key) if key is not None else ()
         return [one for url_id in waiting for one in self._open(url_id) if one.representative == key]
 
-    def _settled(self, sample: Sample, outcome: Outcome) -> list[Claim]:
+    def _settle(self, sample: Sample, outcome: Outcome) -> list[Claim]:
         """Settle what *sample* tests, and its other claims with that representative; return what this refuted."""
         refuted = []
         for one in self._samples.open_of(sample.id):
@@ -176,18 +176,18 @@ class Settling:
 
         Return the claims that it refuted.
         """
-        verdict, twin = self._replicas.verdict_of(page.host), self._replicas.twin_url(page.url, page.host)
+        verdict, twin = self._replicas.verdict_of(page.host), self._replicas.url_on_canonical(page.url, page.host)
         if verdict is None or twin is None or self._samples.is_sample(url_id):
             return []
-        key = self._fingerprint(twin)
+        key = self._key(twin)
         known = self._store.urls.find([key]).get(key)
         if known is None and page.redirected_from:
             return self._add_redirected(page, url_id)
         if known is None:
             is_tested = self._store.claims.is_refuted(verdict.claim._replace(kind=Kind.UNSHARED))
-            return self._add_own(url_id, url_id) if is_tested else []
+            return self._overturn_finder(url_id, url_id) if is_tested else []
         if self._store.pages.has_failed(known.id):
-            return self._add_own(url_id, url_id)
+            return self._overturn_finder(url_id, url_id)
         if known.state is not State.DROPPED:
             claims = (verdict.claim,)
             decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=claims, representative=twin)
@@ -197,15 +197,15 @@ class Settling:
     def _add_redirected(self, page: Page, url_id: int) -> list[Claim]:
         """Take note of a mirror's page behind a redirect, which the canonical host may lack; return what it refuted."""
         asked = page.redirected_from[0]
-        twin = self._replicas.twin_url(asked, host_of(asked))
+        twin = self._replicas.url_on_canonical(asked, host_of(asked))
         if twin is None:
             return []
-        key, twin_key = self._fingerprint(asked), self._fingerprint(twin)
+        key, twin_key = self._key(asked), self._key(twin)
         known = self._store.urls.find([key, twin_key])
         is_lacking = len(known) == 2 and self._store.pages.has_error(known[twin_key].id)
-        return self._add_own(known[key].id, url_id) if is_lacking else []
+        return self._overturn_finder(known[key].id, url_id) if is_lacking else []
 
-    def _add_own(self, asked_id: int, url_id: int) -> list[Claim]:
+    def _overturn_finder(self, asked_id: int, url_id: int) -> list[Claim]:
         """Take note that the canonical host lacks a page of the mirror, asked for at one URL and found at another.
 
         Return the claims that this refuted. It came back by itself, so it says nothing of the others. But the page that
@@ -214,7 +214,7 @@ class Settling:
         parent = self._store.urls.row(asked_id).parent
         return self._samples.overturn(parent) if parent is not None and self._store.pages.is_own(url_id) else []
 
-    def _settle(self, sample: Sample, url_id: int, other_id: int | None, *, is_away: bool = False) -> list[Claim]:
+    def _compare(self, sample: Sample, url_id: int, other_id: int | None, *, is_away: bool = False) -> list[Claim]:
         """Settle *sample*, whose page is that of *url_id*, if its representative was fetched: as *other_id* where told.
 
         *is_away*: that brought nothing this time.
@@ -225,22 +225,22 @@ class Settling:
         if any(one.reason is Reason.DUST_RULE for one in self._samples.open_of(sample.id)):
             return []
         if sample.representative is None:
-            return self._settled(sample, _OF_NEWS[page.is_news])
+            return self._settle(sample, _OF_NEWS[page.is_news])
         is_fresh = other_id is not None
         if other_id is None:
             known = self._store.urls.find([sample.representative]).get(sample.representative)
             other_id = known.id if known is not None else None
         other = self._store.pages.trace(other_id) if other_id is not None else None
         if is_away or (other is None and other_id is not None and self._store.pages.has_failed(other_id)):
-            return self._settled(sample, Outcome.FAILED) + self._add_own(sample.id, url_id)
+            return self._settle(sample, Outcome.FAILED) + self._overturn_finder(sample.id, url_id)
         if other is None or other_id is None or other_id in self._under_way:
             return []
-        outcome = Outcome.SAME if other_id == url_id else self._compared(sample, url_id, page, other_id, other)
+        outcome = Outcome.SAME if other_id == url_id else self._outcome_of(sample, url_id, page, other_id, other)
         if outcome is Outcome.OTHER and not is_fresh and self._is_stale(other_id):
             return []
-        return self._settled(sample, outcome)
+        return self._settle(sample, outcome)
 
-    def _compared(self, sample: Sample, url_id: int, page: Trace, other_id: int, other: Trace) -> Outcome:
+    def _outcome_of(self, sample: Sample, url_id: int, page: Trace, other_id: int, other: Trace) -> Outcome:
         """Return what a *sample* is: another page where it gives an item that its representative does not."""
         items = self._store.items.of_page(url_id)
         if items is not None and goes_beyond(items, self._store.items.of_page(other_id) or frozenset()):

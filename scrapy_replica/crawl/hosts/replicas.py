@@ -120,13 +120,13 @@ class Replicas:
             if found is not None and found[0] == before:
                 continue
             if before is not None:
-                self._ended(before)
+                self._apply_remote_end(before)
             if found is not None:
                 self._enact(found[0], is_manual=found[1])
                 began.append(found[0])
         return began
 
-    def _ended(self, verdict: Verdict) -> None:
+    def _apply_remote_end(self, verdict: Verdict) -> None:
         """Take note that another process ended a verdict."""
         copy, canonical = verdict.copy, verdict.canonical
         if not self._db.is_leader:
@@ -154,7 +154,7 @@ class Replicas:
 
     def on_copies(self, url: str, host: str) -> list[str]:
         """Return the URLs on the copies of the kept *host* that stand where *url* does."""
-        copies = (self.on_copy(verdict, url) for verdict in self.judged_copies_of(host))
+        copies = (self.url_on_copy(verdict, url) for verdict in self.judged_copies_of(host))
         return [other for other in copies if other is not None]
 
     def judged_copies_of(self, canonical: str) -> list[Verdict]:
@@ -162,7 +162,7 @@ class Replicas:
         by_hand = self._detector.copies.by_hand
         return [verdict for verdict in self._detector.copies.of(canonical) if verdict.copy not in by_hand]
 
-    def on_copy(self, verdict: Verdict, url: str) -> str | None:
+    def url_on_copy(self, verdict: Verdict, url: str) -> str | None:
         """Return the URL on the copy that stands where *url* does on the canonical host; ``None`` if there is none."""
         copy = self._detector.candidates.host(verdict.copy)
         path = moved(path_of(url), verdict.canonical_prefix, verdict.copy_prefix)
@@ -269,7 +269,7 @@ class Replicas:
         origin = self._detector.candidates.host(probe.host).origin
         return ProbeUrl(origin + probe.path, probe.host, probe.is_known) if origin else None
 
-    def twin_url(self, url: str, host: str) -> str | None:
+    def url_on_canonical(self, url: str, host: str) -> str | None:
         """Return the URL on the canonical host that stands for *url* on a copy; ``None`` if *host* is none."""
         verdict = self._detector.verdicts.get(host)
         return self._canonical_url(url, verdict) if verdict is not None else None
@@ -321,7 +321,7 @@ class Replicas:
             self.fetched.forget(verdict.copy)
         return touched
 
-    def part(self, a: str, b: str) -> list[Verdict]:
+    def keep_apart(self, a: str, b: str) -> list[Verdict]:
         """Take two hosts for two sites, as a person wants it; return the verdicts that ended."""
         self._detector.keep_apart(a, b)
         self._db.uncertain_pairs.decided(a, b)

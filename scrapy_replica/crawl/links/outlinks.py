@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from scrapy_replica.address import host_of
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake
-from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.links.recent_links import RecentLinks
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.policy import Policy
@@ -35,12 +35,12 @@ class Outlinks:
         scope: CrawlScope,
         revisits: Revisits,
         replicas: Replicas,
-        seen: Seen,
+        recent_links: RecentLinks,
         counts: Counter[str],
     ) -> None:
         self._store, self._runner, self._policy, self._intake = store, runner, policy, intake
         self._scope, self._revisits, self._replicas = scope, revisits, replicas
-        self._seen, self._counts = seen, counts
+        self._recent_links, self._counts = recent_links, counts
         self.unshown: set[int] = set()
         """Ids of the pages that were observed and that the strategy was not shown yet."""
 
@@ -63,7 +63,7 @@ class Outlinks:
     def _move(self, scores: Mapping[str, float]) -> None:
         if scores:
             self._store.urls.rescore({self._intake.key(url): score for url, score in scores.items()})
-            self._seen.update(scores)
+            self._recent_links.update(scores)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter those of the *links* of the page just observed that are in scope into the frontier."""
@@ -91,20 +91,20 @@ class Outlinks:
 
     def is_seen(self, url: str, score: float, priority: int = 0) -> bool:
         """Tell whether *url* was entered a short while ago in as good a place, so that nothing would come of it."""
-        is_seen = self._seen.has(url, score, priority)
+        is_seen = self._recent_links.has(url, score, priority)
         self._counts["dupefilter/filtered"] += is_seen
         return is_seen
 
     def note(self, observation: Observation, asked: Sequence[tuple[NewUrl, Decision]]) -> None:
         """Take note that links of a page were decided."""
         if not observation.is_known:
-            self._revisits.met(new.key for new, decision in asked if decision.action is Action.FETCH)
+            self._revisits.ask_gone_again(new.key for new, decision in asked if decision.action is Action.FETCH)
         for new, decision in asked:
             if decision.action is Action.DROP and decision.reason is Reason.EXACT_DUPLICATE_LINKS:
                 observation.dropped.append(new.url)
             if decision.action is Action.FETCH:
-                self._seen.add(new.url, new.score, new.priority)
+                self._recent_links.add(new.url, new.score, new.priority)
             else:  # it may come up again from a better page
-                self._seen.discard(new.url)
+                self._recent_links.discard(new.url)
             if new.host != observation.page.host:
                 self._replicas.add_link(new.host, observation.page.host)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scrapy_replica.crawl.links.seen import Seen
+from scrapy_replica.crawl.links.recent_links import RecentLinks
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Permission, UrlRow
 
@@ -24,8 +24,10 @@ class HeadRescorer:
     :param is_known: whether there was a page at the URL of an id, which has its score for other reasons.
     """
 
-    def __init__(self, store: CrawlDB, runner: StrategyRunner, seen: Seen, is_known: Callable[[int], bool]) -> None:
-        self._store, self._runner, self._seen, self._is_known = store, runner, seen, is_known
+    def __init__(
+        self, store: CrawlDB, runner: StrategyRunner, recent_links: RecentLinks, is_known: Callable[[int], bool]
+    ) -> None:
+        self._store, self._runner, self._recent_links, self._is_known = store, runner, recent_links, is_known
         self._is_steady = False
         self._asked: set[int] = set()
         """URLs whose score is what the strategy says since it was shown the last page."""
@@ -59,5 +61,5 @@ class HeadRescorer:
         if scores is None:
             return
         now = list(zip(heads, scores, strict=True))
-        self._seen.update({head.url: score for head, score in now})
+        self._recent_links.update({head.url: score for head, score in now})
         self._store.urls.set_scores([(head, score) for head, score in now if score != head.score])

@@ -10,7 +10,7 @@ from operator import attrgetter
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.urls.host_pages import callback_number, callback_of, form_of
+from scrapy_replica.crawl.urls.host_pages import callback_in, callback_number, form_of
 from scrapy_replica.crawl.urls.host_rules import Hit, HostRules
 from scrapy_replica.crawl.urls.leads import unpack_leads
 from scrapy_replica.crawl.urls.rule_proposals import RuleProposals
@@ -43,9 +43,9 @@ class CrawlRules:
         if config.dust:
             self.wide += [WatchedRule(row) for row in db.rules.wide()]
             for row in (*db.rules.acting(), *db.rules.refuted()):
-                self._told(WatchedRule(row))
+                self._adopt(WatchedRule(row))
 
-    def before(self, url_id: int, name: str) -> HostRules:
+    def host_before(self, url_id: int, name: str) -> HostRules:
         """Return what is known of the host (and port) *name*, from before the page of that URL was fetched."""
         host: HostRules = self.hosts.peek(name) or self.hosts.put(name, self._read(name, url_id))
         return host
@@ -72,12 +72,12 @@ class CrawlRules:
         """Tell whether the page at *url* is known, and *callback* got it."""
         form = form_of(url)
         cluster = self.hosts.of(parse(form).host).pages.clusters.get(form)
-        return cluster is not None and callback_of(cluster) == callback_number(callback)
+        return cluster is not None and callback_in(cluster) == callback_number(callback)
 
-    def _told(self, watched: WatchedRule) -> None:
+    def _adopt(self, watched: WatchedRule) -> None:
         """Take over what became of a rule."""
         if watched.state is Standing.REFUTED:
-            self.proposals.refuted(watched)
+            self.proposals.priors.add_refuted(watched.rule)
         self._take_effect(watched)
 
     def _read(self, name: str, without: int | None = None) -> HostRules:
@@ -100,7 +100,7 @@ class CrawlRules:
             if page.url_id in self._db.added.ids:
                 found.pages.unlinked.add(form)
             if found.pages.is_due():
-                found.pages.taught()  # it was learnt from then: the next lesson comes when it would have come
+                found.pages.mark_learnt_from()  # it was learnt from then: the next lesson comes when it would have come
         for row in self._db.rules.of_host(name):
             found.take(row, url_ids)
         found.put_in_force()
@@ -128,7 +128,7 @@ class CrawlRules:
             return
         self._names.add(host_named(rule.host))
         if watched.is_certain:
-            self.proposals.certain(watched)
+            self.proposals.priors.add_certain(rule)
 
     # Other processes
 
@@ -152,7 +152,7 @@ class CrawlRules:
                 watched = host.take(row, {})
                 is_other |= watched.is_acting
             if row.state in {Standing.IN_FORCE, Standing.REFUTED}:
-                self._told(watched or WatchedRule(row))
+                self._adopt(watched or WatchedRule(row))
         if host is not None and is_other:
             host.put_in_force()
 
@@ -165,7 +165,7 @@ class CrawlRules:
                 is_other = True
             else:
                 is_other |= _update(watched, row)
-            self._told(watched)
+            self._adopt(watched)
         if is_other:
             self.hosts.clear()
 
@@ -243,7 +243,7 @@ class CrawlRules:
             return None
         watched = self._held(row)
         watched.refute()
-        self.proposals.refuted(watched)
+        self.proposals.priors.add_refuted(watched.rule)
         self._end(watched)
         return watched
 

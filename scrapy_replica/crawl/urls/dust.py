@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
-from scrapy_replica.crawl.urls.gates import place_of
+from scrapy_replica.crawl.urls.gates import destination_of
 from scrapy_replica.crawl.urls.host_pages import (
+    callback_in,
     callback_number,
-    callback_of,
     content_of,
     form_of,
     is_of_links,
@@ -86,7 +86,7 @@ class Dust:
             return findings
         form = form_of(page.url)
         name = parse(form).host
-        host = self._rules.before(url_id, name)
+        host = self._rules.host_before(url_id, name)
         of_links = is_of_links(page)
         content = content_of(page, callback_number(callback), self._config.min_words, of_links=of_links)
         # One that was under way when the host was read has no content there.
@@ -124,7 +124,7 @@ class Dust:
         self._db.pages.set_content(url_id, content, cluster, told, (first or b"") + pack_leads(kept))
         host.pages.add(form, content, cluster, aliases, kept)
         self._hold_against_gates(host, form, None, url_id, callback_number(callback), findings)
-        self._learn(host, page.host, form, url_id, cluster, came_by, findings)
+        self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
 
     def are_one(self, url: str, other: str) -> bool | None:
@@ -140,7 +140,7 @@ class Dust:
         if not self._config.dust:
             return findings
         host = self._rules.hosts.of(parse(form).host)
-        callback = callback_of(host.pages.clusters.get(form) or 0)
+        callback = callback_in(host.pages.clusters.get(form) or 0)
         for watched in host.watched():
             level = watched.level
             if watched.led_to_news(form, callback, is_sample=watched.id in samples_of):
@@ -156,13 +156,13 @@ class Dust:
         if not self._config.dust:
             return findings
         name = parse(form).host
-        host = self._rules.before(url_id, name)
+        host = self._rules.host_before(url_id, name)
         host.redirects(form)
         if url_id in self._db.added.ids and host.is_page_elsewhere(form):
             host.gone(form)  # it needs what a rule left out, as a session: that says nothing of its spellings
             return findings
         if parse(location).host == name:
-            place = place_of(form, location)
+            place = destination_of(form, location)
             self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)
             self._look_for_gate(host, form, place)
             if form_of(location) not in host.pages.clusters:
@@ -173,10 +173,10 @@ class Dust:
             self._db.pages.set_content(url_id, cluster, cluster, None, b"")
             host.pages.add(form, cluster, cluster)
         if cluster is not None or parse(location).host == name:
-            self._learn(host, host_named(name), form, url_id, cluster, {}, findings)
+            self._hold_against_rules(host, host_named(name), form, url_id, cluster, {}, findings)
         return findings
 
-    def _learn(
+    def _hold_against_rules(
         self,
         host: HostRules,
         host_name: str,
@@ -193,7 +193,7 @@ class Dust:
         if url_id in self._db.added.ids:
             host.pages.unlinked.add(form)
         for one, one_id in {form: url_id, **came_by}.items():
-            self._hold_against(host, one, cluster, one_id, findings)
+            self._hold_against_each(host, one, cluster, one_id, findings)
         self._hold_jointly(host, form, url_id, findings)
         if cluster is not None:
             host.fetched(form)
@@ -217,7 +217,7 @@ class Dust:
         forms = dict.fromkeys(form_of(url) for url in urls)
         return [other for other in forms if other != form and parse(other).host == name]
 
-    def _hold_against(
+    def _hold_against_each(
         self, host: HostRules, form: str, cluster: int | None, url_id: int, findings: DustFindings
     ) -> None:
         def is_stale(other: str) -> bool:
@@ -242,7 +242,7 @@ class Dust:
             if watched.rule.is_gate and (image := watched.image(form)) is not None:
                 level = watched.level
                 is_there = place is not None and host.canonical(image)[0] == host.canonical(place)[0]
-                settled = watched.led(form, image, url_id, callback, is_there=is_there)
+                settled = watched.observe_redirect(form, image, url_id, callback, is_there=is_there)
                 if level.is_acting:
                     findings.settled.append(settled)
                 self._follow(host, watched, level, findings, is_same=is_there)
@@ -252,7 +252,7 @@ class Dust:
         clusters = host.pages.clusters
         pages = (one for one, cluster in clusters.items() if cluster is None or cluster != clusters.get(place))
         if (rule := host.gates.add(form, place, pages, lambda one: host.canonical(one)[0])) is not None:
-            self._rules.proposals.learn(host, [rule])
+            self._rules.proposals.propose_learnt(host, [rule])
 
     def _hold_jointly(self, host: HostRules, form: str, url_id: int, findings: DustFindings) -> None:
         """Hold the page against another of its canonical form that no single rule takes it for.
@@ -271,7 +271,7 @@ class Dust:
             findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids))
             is_one = host.pages.clusters[joint.changed] == host.pages.clusters[joint.other]
             for watched in joint.rules if is_one else ():
-                level, callback = watched.level, callback_of(host.pages.clusters[form] or 0)
+                level, callback = watched.level, callback_in(host.pages.clusters[form] or 0)
                 watched.record(joint.changed, joint.other, callback, is_same=True)
                 self._follow(host, watched, level, findings, is_same=True)
         elif not self._is_stale(joint.other if joint.changed == form else joint.changed):
@@ -288,7 +288,7 @@ class Dust:
         self._rules.keep(watched)
         if watched.is_ended:
             logger.info("Rule %d was wrong and is refuted: %s", watched.id, in_words(watched.rule.to_dict()))
-            self._rules.proposals.refuted(watched)
+            self._rules.proposals.priors.add_refuted(watched.rule)
             if level.is_acting:
                 findings.ended.append(watched)
                 self._rules.put_in_force(host, watched)
@@ -317,7 +317,7 @@ class Dust:
         """Do a little of what is too long for one turn."""
         if (lesson := self._rules.proposals.work()) is not None:
             name, rules = lesson
-            self._rules.proposals.learn(self._rules.hosts.of(name), rules)
+            self._rules.proposals.propose_learnt(self._rules.hosts.of(name), rules)
 
 
 def _id_of(form: str) -> Callable[[WatchedRule], int | None]:

@@ -89,7 +89,7 @@ class Gates:
         return SAME_WORDS * len({*words}) <= len(words) and all(words)
 
 
-def place_of(form: str, location: str) -> str:
+def destination_of(form: str, location: str) -> str:
     """Return the form of the *location* that *form* leads to, without the arguments that say where to go on from there.
 
     These are the URL itself or its path: ``/login?next=/apply/7`` is asked for by ``/apply/7``.

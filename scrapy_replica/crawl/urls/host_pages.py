@@ -94,7 +94,7 @@ def callback_number(name: str) -> int:
     return mmh3.hash(name.encode("utf-8", "surrogatepass"), signed=False) % 0xFF + 1 if name else 0
 
 
-def callback_of(content: int) -> int:
+def callback_in(content: int) -> int:
     """Return the number of the callback that got a page of that *content*."""
     return content >> 8 & 0xFF
 
@@ -109,7 +109,7 @@ def own_content(form: str, content: int, *, is_open: bool) -> int:
     return number & ~_VERSION | content & _VERSION
 
 
-def name_of(form: str) -> str:
+def file_name_of(form: str) -> str:
     """Return the last name in the path of *form*."""
     return form.partition("?")[0].rstrip("/").rpartition("/")[2]
 
@@ -284,7 +284,7 @@ class HostPages:
     def _witness(self, form: str, cluster: int) -> None:
         self._sizes[cluster] = self._sizes.get(cluster, 0) + 1
         self._twins += self._sizes[cluster] > 1
-        name = name_of(form)
+        name = file_name_of(form)
         names = self._names.setdefault(cluster, name)
         if isinstance(names, set):
             if len(names) <= BOILERPLATE_NAMES:
@@ -314,7 +314,7 @@ class HostPages:
         is_more = self._twins > self._twins_at_last
         return is_more and is_due(self.pages, self._pages_at_last, self._twins, self._twins_at_last)
 
-    def taught(self) -> None:
+    def mark_learnt_from(self) -> None:
         """Take note that the host was learnt from as it is now."""
         self._pages_at_last, self._twins_at_last = self.pages, self._twins
 
@@ -326,7 +326,7 @@ class HostPages:
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""
-        self.taught()
+        self.mark_learnt_from()
         fetched = self.clusters
         rows = [(f, c) for f, c in fetched.items() if c is not None and not self.is_boilerplate(c)]
         rows += [

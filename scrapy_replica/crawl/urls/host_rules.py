@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.crawl.urls.gates import Gates
-from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
+from scrapy_replica.crawl.urls.host_pages import HostPages, callback_in
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.pattern import parse
@@ -106,7 +106,7 @@ class HostRules:
         watched = WatchedRule(row)
         self.own[watched.rule.key] = watched
         self.spent += sum(count for _, count in row.proofs)
-        watched.learn(self.pages, url_ids)
+        watched.replay(self.pages, url_ids)
         return watched
 
     def watched(self) -> list[WatchedRule]:
@@ -157,7 +157,7 @@ class HostRules:
             # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
             is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
         else:
-            is_saved = callback_of(cluster) == callback
+            is_saved = callback_in(cluster) == callback
         hit = self._saying(rules, target, is_fetched=True)
         return hit._replace(is_named=standing is None) if is_saved else None
 

@@ -46,7 +46,7 @@ class RulePriors:
         scopes = [name, *(f".{'.'.join(labels[place:])}" for place in range(len(labels)))]
         return [replace(rule, host=name) for scope in scopes for rule in self._given.get(scope, ())]
 
-    def proved(self, rule: Rule) -> None:
+    def add_certain(self, rule: Rule) -> None:
         """Take note that *rule* is certain on its host."""
         if not rule.host:
             return
@@ -58,7 +58,7 @@ class RulePriors:
             if len(hosts) == GENERAL:
                 self._carry([rule.anywhere()])
 
-    def refuted(self, rule: Rule) -> None:
+    def add_refuted(self, rule: Rule) -> None:
         """Take note that *rule* was wrong on its host."""
         for step in rule.transformation:
             self._wrong.setdefault(step, set()).add(rule.host)

@@ -44,30 +44,20 @@ class RuleProposals:
 
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], wide: Sequence[WatchedRule]) -> None:
         self._config, self._db, self._now, self._wide = config, db, now, wide
-        self._priors = RulePriors()
+        self.priors = RulePriors()
         if config.rules is not None:
             try:
-                self._priors.give(rules_at(config.rules))
+                self.priors.give(rules_at(config.rules))
             except ValueError as error:
                 raise ConfigError(f"REPLICA_RULES: {error}") from None
         self._lessons: dict[str, Generator[None, None, list[Rule]]] = {}
         """Host (and port) -> the lesson that is being learnt from its pages."""
 
-    # What came of rules
-
-    def certain(self, watched: WatchedRule) -> None:
-        """Take note that a rule is certain on its host."""
-        self._priors.proved(watched.rule)
-
-    def refuted(self, watched: WatchedRule) -> None:
-        """Take note that a rule was wrong on its host."""
-        self._priors.refuted(watched.rule)
-
     # What is proposed
 
     def propose(self, host: HostRules, form: str) -> bool:
         """Propose the priors that fit *form* and, when it is time, what the host's own pages teach."""
-        rules = self._priors.rules_for(form, host.name)
+        rules = self.priors.rules_for(form, host.name)
         if host.pages.is_due() and host.name not in self._lessons and len(self._lessons) < MAX_LESSONS:
             self._lessons[host.name] = combined.learn_in_steps(*host.pages.lesson(), judge=shipped())
         return sum(self.candidate(rule, host) for rule in rules) > 0
@@ -85,7 +75,7 @@ class RuleProposals:
                 return name, end.value
         return None
 
-    def learn(self, host: HostRules, rules: Iterable[Rule]) -> None:
+    def propose_learnt(self, host: HostRules, rules: Iterable[Rule]) -> None:
         """Propose the *rules* that the pages of *host* taught, and look for their proofs with its next page."""
         for rule in rules:
             if self.candidate(rule, host):

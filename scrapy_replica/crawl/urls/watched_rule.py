@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from scrapy_replica.claim import ENDED, Standing
-from scrapy_replica.crawl.urls.host_pages import HostPages, callback_of
+from scrapy_replica.crawl.urls.host_pages import HostPages, callback_in
 from scrapy_replica.crawl.urls.rule_places import Place, Places, place_of
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Outcome
@@ -75,7 +75,7 @@ class _Found(NamedTuple):
 
     @property
     def callback(self) -> int:
-        return callback_of(self.changed.cluster or self.cluster or self.other or 0)
+        return callback_in(self.changed.cluster or self.cluster or self.other or 0)
 
 
 class WatchedRule:
@@ -234,7 +234,7 @@ class WatchedRule:
 
     # Pages
 
-    def learn(self, host: HostPages, url_ids: Mapping[str, int]) -> None:
+    def replay(self, host: HostPages, url_ids: Mapping[str, int]) -> None:
         """Take note of what was fetched before the rule was proposed, or before it was read.
 
         It proves nothing, but tells where the rule is right.
@@ -247,7 +247,7 @@ class WatchedRule:
     def see(
         self, form: str, cluster: int | None, url_id: int, known: Mapping[str, int | None], host: HostPages
     ) -> None:
-        """Take note of the page at *form*, among those *known* on its *host*, as :meth:`learn` does."""
+        """Take note of the page at *form*, among those *known* on its *host*, as :meth:`replay` does."""
         pair = self._pair(form, cluster, url_id, known)
         if pair is None or not host.are_told(pair.cluster, pair.other):
             return
@@ -326,7 +326,7 @@ class WatchedRule:
         self.record(found.changed.form, found.image, found.callback, is_same=is_same)
         return Settled(found.changed.url_id, Outcome.SAME if is_same else Outcome.OTHER, (self.id,))
 
-    def led(self, form: str, image: str, url_id: int, callback: int, *, is_there: bool) -> Settled:
+    def observe_redirect(self, form: str, image: str, url_id: int, callback: int, *, is_there: bool) -> Settled:
         """Take note of whether *form* leads to *image*, where its like are said to lead; a page leads nowhere."""
         self.images += is_there
         self.record(form, image, callback, is_same=is_there)
@@ -339,9 +339,9 @@ class WatchedRule:
         if namer is None or image is None or cluster is None:
             return None
         if host.clusters.get(namer) != cluster:
-            self.places.record(self._place(form, image, callback_of(cluster)), is_same=False)
+            self.places.record(self._place(form, image, callback_in(cluster)), is_same=False)
             return Settled(url_id, Outcome.OTHER, (self.id,), is_named=True) if self.is_acting else None
-        self.record(form, image, callback_of(cluster), is_same=True)
+        self.record(form, image, callback_in(cluster), is_same=True)
         return Settled(url_id, Outcome.SAME, (self.id,), is_named=True)
 
     def led_to_news(self, form: str, callback: int, *, is_sample: bool) -> bool:

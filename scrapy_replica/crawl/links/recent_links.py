@@ -8,7 +8,7 @@ MAX_SEEN = 50_000
 """URLs whose best score is remembered: about 10 MB."""
 
 
-class Seen:
+class RecentLinks:
     """URL -> the best place that it was entered with: the user's priority, then the strategy's score."""
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.urls.pattern import parse
 
 
-class Evidence:
+class ClaimEvidence:
     """Hands each fetch to the claims that it says something of, and carries out what follows.
 
     Samples are settled by the leader for all: the two pages of one may have been fetched at a time, so that neither of
@@ -110,7 +110,7 @@ class Evidence:
         if observation.novelty is Novelty.EXACT_DUPLICATE and observation.twin is not None:
             # By the other scheme it is the page that was asked for.
             is_other = observation.twin.url.partition("://")[2] != observation.page.url.partition("://")[2]
-            return is_other and not Evidence._repeats_other_host(observation)
+            return is_other and not ClaimEvidence._repeats_other_host(observation)
         return observation.novelty in {Novelty.UNKNOWN, Novelty.EXACT_DUPLICATE}
 
     @staticmethod
@@ -124,12 +124,12 @@ class Evidence:
         is_news, via = observation.gives_news or bool(observation.is_new), self._ids(observation.page.redirected_from)
         if observation.gives_news or observation.novelty is not Novelty.EXACT_DUPLICATE:
             for url_id in (observation.url_id, *via):
-                self._led_to(url_id, is_news=is_news)
+                self._test_finder(url_id, is_news=is_news)
         if is_news or self._repeats_other_host(observation):
             for url_id in via:
                 self._store.pages.set_news(url_id)
         if observation.gives_news:
-            self._give_back(observation)
+            self._restore_links(observation)
         self._scope_check.check_news()
         if not observation.page.is_read:
             return
@@ -141,11 +141,11 @@ class Evidence:
             asks_more=asks_more,
             is_changed=observation.is_changed,
         )
-        self._apply(findings, observation.depth, observation.url_id)
+        self._apply_findings(findings, observation.depth, observation.url_id)
         self._settling.give_up_unread(observation.url_id)
-        self._look_back(observation, asks_more=asks_more, is_part=findings.is_part)
+        self._test_permalink(observation, asks_more=asks_more, is_part=findings.is_part)
 
-    def _look_back(self, observation: Observation, *, asks_more: bool, is_part: bool) -> None:
+    def _test_permalink(self, observation: Observation, *, asks_more: bool, is_part: bool) -> None:
         """Take note whether the page is the one that it, or what redirected to it, was found on.
 
         *is_part*: it repeats its twin and leads to less, as a version for print does.
@@ -169,13 +169,13 @@ class Evidence:
 
     def add_document(self, url_id: int) -> None:
         """Take note of an answer that is no page: nobody can tell whether it is news, but it is not its finder."""
-        self._led_to(url_id, is_news=False)
+        self._test_finder(url_id, is_news=False)
         self._fallback.add_failure(url_id)
         link = self._store.urls.row(url_id)
         if (there := self._permalinks.finder_of(link)) is not None:
-            self._lead_elsewhere(link, there)
+            self._contradict_permalink(link, there)
 
-    def _led_to(self, url_id: int, *, is_news: bool) -> None:
+    def _test_finder(self, url_id: int, *, is_news: bool) -> None:
         """Let what was found at a URL count against what saves pages like the one that alone led there.
 
         What cannot be told to be news (*is_news*) does not count between two hosts, which have pages of their own.
@@ -188,7 +188,7 @@ class Evidence:
             self._claims.refute(self._permalinks.add(row, there, is_back=False))
         samples = [one for one in self._samples.of_url(finder) if one.outcome is not Outcome.OTHER]
         rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
-        self._apply(self._dust.led_to_news(row.url, rules), row.depth, finder)
+        self._apply_findings(self._dust.led_to_news(row.url, rules), row.depth, finder)
         is_told = is_news or any(one.claim.kind in {Kind.SCHEME, Kind.NAME} for one in samples)
         if is_told and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
             self._claims.refute(self._samples.overturn(finder))
@@ -196,7 +196,7 @@ class Evidence:
     def add_redirect(self, url_id: int, location: str, callback: str) -> None:
         """Take note of where a URL leads that *callback* was to get."""
         row = self._store.urls.row(url_id)
-        self._apply(self._dust.observe_redirect(row.url, url_id, location, callback), row.depth, url_id)
+        self._apply_findings(self._dust.observe_redirect(row.url, url_id, location, callback), row.depth, url_id)
         there = self._permalinks.finder_of(row)
         if there is None:
             return
@@ -206,12 +206,12 @@ class Evidence:
         if is_back is None:
             return  # the page there tells when it is read
         if not is_back:
-            self._lead_elsewhere(row, there)
+            self._contradict_permalink(row, there)
             return
         self._settle_permalink(url_id, Outcome.SAME)
         self._claims.refute(self._permalinks.add(row, there, is_back=True))
 
-    def _lead_elsewhere(self, link: UrlRow, there: str) -> None:
+    def _contradict_permalink(self, link: UrlRow, there: str) -> None:
         """Take note that a link does not lead back to the page at *there*, which it was found on."""
         self._settle_permalink(link.id, Outcome.OTHER)
         self._claims.refute(self._permalinks.add(link, there, is_back=False))
@@ -221,12 +221,12 @@ class Evidence:
             if sample.claim.kind is Kind.PERMALINK:
                 self._claims.refute(self._samples.settle(url_id, outcome, sample.claim))
 
-    def _apply(self, findings: DustFindings, depth: int, found_on: int) -> None:
+    def _apply_findings(self, findings: DustFindings, depth: int, found_on: int) -> None:
         """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *found_on* (its id)."""
         for watched in findings.ended:
             self._claims.rule_ended(watched, Why.REFUTED)
         for settled in findings.settled:
-            self._claims.refute(self._settle(settled))
+            self._claims.refute(self._settle_rules(settled))
         for rules in findings.disputed:
             self._claims.lift(of_rules(rules)[0])
         for watched in findings.doubted:
@@ -235,7 +235,7 @@ class Evidence:
         self._probes.add_of_rules(findings.probes, depth, found_on)
         self._probes.ask()
 
-    def _settle(self, settled: Settled) -> list[Claim]:
+    def _settle_rules(self, settled: Settled) -> list[Claim]:
         """Settle a sample of rewrite rules: where several made another page of it, none of them alone is blamed.
 
         Nor is a rule where the name of the page may be wrong, but where the sample tests no name: nobody would be.
@@ -250,7 +250,7 @@ class Evidence:
             refuted += self._samples.settle(url_id, outcome if is_told else Outcome.UNKNOWN, sample.claim)
         return refuted
 
-    def _give_back(self, observation: Observation) -> None:
+    def _restore_links(self, observation: Observation) -> None:
         """Let links come back that were dropped because their page seemed to repeat another."""
         for url in observation.dropped:
             key = self._key(url)
