@@ -205,7 +205,7 @@ class TestExistingSpider:
 
         result = await crawl(Finds, site(), REPLICA)
         assert len(result.urls) == 82
-        assert result.spider.extension.payloads._live == {}
+        assert result.spider.extension.job.payloads._live == {}
 
     async def test_shared_arguments_stay_shared_in_memory(self):
         class Collects(Spider):

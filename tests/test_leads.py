@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_replica.crawl.urls import host_pages
-from scrapy_replica.crawl.urls.host_pages import HostPages, content_of, is_of_links
+from scrapy_replica.crawl.urls.contents import content_of, is_of_links
+from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.leads import leads_of, pack_leads, unpack_leads
 from scrapy_replica.records import Link, Page
 

@@ -19,7 +19,7 @@ from web import page as html
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
-from scrapy_replica.crawl.urls.host_pages import form_of
+from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.mining import dust, schema

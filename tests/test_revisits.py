@@ -105,7 +105,7 @@ def clock(monkeypatch):
         clock.now += 0.001
         return clock.now
 
-    monkeypatch.setattr("scrapy_replica.components.extension.time", SimpleNamespace(time=look))
+    monkeypatch.setattr("scrapy_replica.components.opened_job.time", SimpleNamespace(time=look))
     return clock
 
 

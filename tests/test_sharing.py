@@ -15,7 +15,7 @@ from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 from web import REPLICA, crawl, page
 
-from scrapy_replica.components import extension
+from scrapy_replica.components import opened_job
 from scrapy_replica.components.feeds import claimed
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.components.plain_data import UnsharedError
@@ -74,7 +74,7 @@ def store(monkeypatch):
         stores.append(AloneOfMany(config, spider))
         return stores[-1]
 
-    monkeypatch.setattr(extension, "shared_store", made)
+    monkeypatch.setattr(opened_job, "shared_store", made)
     monkeypatch.setattr(AloneOfMany, "busy_looks", 0)
     monkeypatch.setattr(AloneOfMany, "prepared", ())
     return stores

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import logging
-import secrets
-import time
-from collections import Counter
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from scrapy.utils.job import job_dir
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.borders import Borders
 from scrapy_replica.components.dupefilter import has_own_filter
-from scrapy_replica.components.feeds import OutputError, claimed, claimed_feeds
+from scrapy_replica.components.feeds import OutputError
 from scrapy_replica.components.fingerprinter import ReplicaFingerprinter, UrlFingerprints
 from scrapy_replica.components.flight import Flights
 from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.items import RepeatedItems
 from scrapy_replica.components.observer import Observer
+from scrapy_replica.components.opened_job import OpenedJob
 from scrapy_replica.components.others import Others
 from scrapy_replica.components.pages import Pages
-from scrapy_replica.components.payloads import RequestPayloads, callback_of
+from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.statistics import flush, sum_up
-from scrapy_replica.components.store import own_store, shared_store
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.components.warc import Recorder, where_kept
@@ -39,7 +35,6 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.report.headline import summary
-from scrapy_replica.sites.aliases import Aliases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -52,7 +47,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_replica.components.sitemaps import Listed
-    from scrapy_replica.crawldb.contract import CrawlDB
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +76,9 @@ class ReplicaExtension:
         self.wake: Callable[[], None] = lambda: None
         """Lets the engine look for what is to be fetched; our scheduler knows how."""
         self.rest: Callable[[str, float], None] | None = None
-        self.recover: Callable[[str], None] = lambda _: None
         """Gives out nothing of a download slot for some seconds; ``None`` where another scheduler is in use."""
+        self.recover: Callable[[str], None] = lambda _: None
+        """Told of a download slot whose host answered."""
         self.crawl_delays: dict[str, float] = {}
         """Host name -> seconds between two requests that its ``robots.txt`` asks for."""
         self.usage = UsageStatements(crawler.settings)
@@ -96,8 +91,6 @@ class ReplicaExtension:
         """What may not be fetched for where it lies."""
         self.others: Others | None = None
         """The other processes that share the job."""
-        self._store: CrawlDB | None = None
-        self._sink: TextIO | None = None
         self._is_closed = False
         self._long_lived = LongLived()
         self._orders = create_looping_call(self._obey)
@@ -107,12 +100,21 @@ class ReplicaExtension:
 
     @property
     def _is_open(self) -> bool:
-        return "crawl" in vars(self)
+        return "job" in vars(self)
+
+    @cached_property
+    def job(self) -> OpenedJob:
+        """The job of the crawl, which is opened now."""
+        job = OpenedJob(self.config, self._crawler, self.fingerprints)
+        if job.shared is not None:
+            assert self._crawler.stats is not None
+            self.others = Others(job.crawl, job.shared, self._crawler.stats, lambda: self.wake(), self.stop)  # noqa: PLW0108 - as it is then
+        return job
 
     @cached_property
     def crawl(self) -> Crawl:
         """The crawl of the job, which is opened now."""
-        return self._make_crawl()
+        return self.job.crawl
 
     @cached_property
     def pages(self) -> Pages:
@@ -122,7 +124,13 @@ class ReplicaExtension:
     @cached_property
     def recorder(self) -> Recorder | None:
         """What writes WARC files; when the job is open it finishes those that a killed run of it left."""
-        return self._make_recorder()
+        config, job = self.config, self.job
+        if config.warc is None:
+            return None
+        with refusing("REPLICA_WARC"):
+            folder, bucket = where_kept(config.warc, job.folder)
+            about = (config.warc_size, job.crawl.store, job.spider_name, job.crawl.counts, self.stop)
+            return Recorder(folder, *about, is_shared=self.others is not None, bucket=bucket)
 
     @cached_property
     def observer(self) -> Observer:
@@ -145,8 +153,8 @@ class ReplicaExtension:
             with refusing():
                 _ = self.returns
         except BaseException:
-            if self._store is not None:
-                self._store.abandon()  # who mends the setting begins again, maybe in this process
+            if self._is_open:
+                self.crawl.store.abandon()  # who mends the setting begins again, maybe in this process
             raise
         if seconds := self._crawler.settings.getfloat("LOGSTATS_INTERVAL"):
             pages = partial(self.crawl.counts.__getitem__, "page/observed")
@@ -180,58 +188,11 @@ class ReplicaExtension:
         if isinstance(fingerprinter, ReplicaFingerprinter) and self.config.dust:
             fingerprinter.rewritten = self._rewritten
 
-    def _make_crawl(self) -> Crawl:
-        config, crawler = self.config, self._crawler
-        folder = job_dir(crawler.settings)
-        aliases = Aliases.from_file(config.aliases) if config.aliases else Aliases({})
-        if config.crawldb is not None:
-            self._claim_files()
-        if config.ledger is not None:
-            with refusing("REPLICA_LEDGER"):
-                self._sink = config.ledger.open("a", encoding="utf-8")
-        shared = shared_store(config, self._spider_name) if config.crawldb is not None else None
-        self._store = store = shared or own_store(folder, self._spider_name)
-        counts: Counter[str] = Counter()
-        self.payloads = RequestPayloads(
-            is_stored=folder is not None, url_of=store.urls.url_of, counts=counts, is_shared=shared is not None
-        )
-        crawl = Crawl(
-            config,
-            store,
-            key=self.fingerprints.of_url,
-            now=time.time,
-            aliases=aliases,
-            payloads=self.payloads,
-            counts=counts,
-            salt=config.seed or secrets.randbits(32),
-            sink=self._sink,
-        )
-        if shared is not None:
-            assert crawler.stats is not None
-            self.others = Others(crawl, shared, crawler.stats, self._wake, self.stop)
-        return crawl
-
-    @property
-    def _spider_name(self) -> str:
-        # A class may have none: whoever makes the spider gives it.
-        return str(getattr(self._crawler.spider or self._crawler.spidercls, "name", ""))
-
-    def _claim_files(self) -> None:
-        """Keep what this process writes to itself."""
-        with refusing("FEEDS"):
-            self._claimed = claimed_feeds(self._crawler.settings.getdict("FEEDS"))
-        if self.config.ledger is not None:
-            with refusing("REPLICA_LEDGER"):
-                self._claimed.append(claimed(self.config.ledger))
-
-    def _wake(self) -> None:
-        self.wake()
-
     def spider_opened(self) -> Coroutine[Any, Any, None] | None:
         """Begin, unless nobody crawls, as in tests that send the signal themselves."""
         if not self._crawler.crawling:
             return None
-        folder = job_dir(self._crawler.settings)
+        folder = self.job.folder
         order = f"order {self.crawl.runner.order}" if self.has_frontier else "the order of Scrapy's own scheduler"
         kept = f"kept in {folder}" if folder else "kept in memory: give a JOBDIR to go on later"
         logger.info("scrapy-replica: mode %s, %s, %s", self.config.mode.value, order, kept)
@@ -289,16 +250,6 @@ class ReplicaExtension:
         except Exception:
             logger.exception("An order could not be carried out; the next look is in %s s", ORDERS_SECONDS)
 
-    def _make_recorder(self) -> Recorder | None:
-        config = self.config
-        if config.warc is None:
-            return None
-        name, crawl = self._spider_name, self.crawl
-        with refusing("REPLICA_WARC"):
-            folder, bucket = where_kept(config.warc, job_dir(self._crawler.settings))
-            about = (config.warc_size, crawl.store, name, crawl.counts, self.stop)
-            return Recorder(folder, *about, is_shared=self.others is not None, bucket=bucket)
-
     def spider_closed(self) -> Coroutine[Any, Any, None] | None:
         """Close the job, if it was opened."""
         return self._close() if self._is_open else None
@@ -325,11 +276,7 @@ class ReplicaExtension:
             if self.error is None:
                 logger.error("%s", error)
         self._long_lived.close()
-        if self._sink is not None:
-            try:
-                self._sink.close()
-            except OSError as error:
-                logger.error("REPLICA_LEDGER: its last lines cannot be written (%s)", error.strerror)
+        self.job.close_sink()
 
     async def _close_recorder(self) -> None:
         if self.recorder is not None:
@@ -344,7 +291,7 @@ class ReplicaExtension:
         assert stats is not None
         sum_up(status, stats)
         logger.info("scrapy-replica: %s", summary(status, self.config.mode))
-        folder = job_dir(self._crawler.settings)
+        folder = self.job.folder
         has_asked = not status.total.fetches or stats.get_value("downloader/request_count")
         if folder and not has_asked and not self.crawl.is_pending:
             logger.info(

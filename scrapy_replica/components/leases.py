@@ -68,7 +68,7 @@ class Leases:
             return False
         flight = self._extension.flights.of(tried)
         assert flight.url_id is not None
-        payload = self._extension.payloads.dump(request, None)
+        payload = self._extension.job.payloads.dump(request, None)
         self._requests.remove(tried)
         self.left_downloader(tried)
         self._first[flight.url_id] = flight.payload

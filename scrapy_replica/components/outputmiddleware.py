@@ -18,7 +18,7 @@ from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.observer import observation_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.scope import belongs, outsiders
-from scrapy_replica.crawl.urls.host_pages import form_of
+from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
 from scrapy_replica.decision import FETCH, Action, as_guess
 from scrapy_replica.records import Link, Novelty

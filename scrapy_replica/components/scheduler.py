@@ -57,7 +57,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
         self._crawler, self._extension = crawler, extension
-        self._crawl, self._payloads = extension.crawl, extension.payloads
+        self._crawl, self._payloads = extension.crawl, extension.job.payloads
         self._urls = extension.crawl.store.urls
         extension.serve_frontier()
         self._last_id = 0

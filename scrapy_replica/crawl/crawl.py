@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 from scrapy_replica.address import host_of
-from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.fetches import Fetches
-from scrapy_replica.crawl.intake import Payloads
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, full
 from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
-from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, UrlRow
+from scrapy_replica.crawldb.contract import NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.decision import Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
-from scrapy_replica.sites.aliases import Aliases
 
 MAX_DECIDED = 100
 """URLs decided about in one turn when none of them is to be fetched: 10 ms."""
@@ -26,51 +22,15 @@ MAX_DECIDED = 100
 READ_AGAIN = 500
 """Pages of all processes after which it is read again which texts are kept."""
 
-SALT, NOISE = "salt", "noise"
-
 
 class Crawl(Fetches):
-    """Holds the rooms together.
+    """Holds the rooms together; what it is made of, and with what, is said by :class:`Parts`."""
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
-    :param now: seconds since the epoch.
-    :param payloads: what requests have beyond a plain GET.
-    :param counts: statistics, as ``area/what``.
-    :param salt: 32 bits that no site can know, on which it depends what is sampled; a job keeps its own.
-    :param sink: where decisions are written as lines of JSON, besides the ledger in *store*.
-    """
-
-    def __init__(
-        self,
-        config: Config,
-        store: CrawlDB,
-        *,
-        key: Callable[[str], int],
-        now: Callable[[], float],
-        aliases: Aliases,
-        payloads: Payloads,
-        counts: Counter[str],
-        salt: int = 0,
-        sink: TextIO | None = None,
-    ) -> None:
-        _check_noise(config, store)
-        super().__init__(
-            config,
-            store,
-            key=key,
-            now=now,
-            aliases=aliases,
-            payloads=payloads,
-            counts=counts,
-            salt=int(store.first_meta(SALT, str(salt).encode())),
-            sink=sink,
-        )
-        self.n_pages = store.pages.count(max(config.warmup_pages, MOST_PAGES))
-        self.is_behind = False
-        """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
-        self._open()
+    is_behind = False
+    """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
 
     def _open(self) -> None:
+        self.n_pages = self.store.pages.count(max(self.config.warmup_pages, MOST_PAGES))
         self.orders.add(MARK, self._mark, url=str, is_relevant=bool)
         self.orders.follow(MARK, lambda _: self.runner.relevance.marks.read_again())
         if self.store.is_leader:
@@ -242,11 +202,3 @@ class Crawl(Fetches):
     def is_pending(self) -> bool:
         """Whether there is anything to fetch, now or later."""
         return self.store.urls.waiting > 0 or self.restorer.has_work or self.revisits.has_work
-
-
-def _check_noise(config: Config, store: CrawlDB) -> None:
-    """Raise ``ConfigError`` where texts of this run and of those before do not compare."""
-    noise = config.noise.value.encode()
-    before = store.first_meta(NOISE, noise)
-    if before != noise:
-        raise ConfigError(f"REPLICA_NOISE: the crawl began with {before.decode()}; give that, or another JOBDIR")

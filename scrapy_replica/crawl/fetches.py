@@ -38,25 +38,17 @@ class Fetches(Parts):
         found_on = self.store.urls.row(url_id).parent
         is_new = self.duplicates.is_news(page, novelty)
         is_news = self.guard.is_news(page, url_id, found_on, novelty, is_new)
-        self.store.pages.enter(
-            Fetched(
-                url_id,
-                self.now(),
-                200,
-                None,
-                page.signature,
-                page.simhash,
-                page.words,
-                page.title,
-                relevance,
-                novelty.value,
-                twin.url_id if twin else None,
-                is_news,
-                size,
-                hash_of_beside(page),
-                to_json(page.statements),
-            )
+        row = self._row_of(page, url_id, size)._replace(
+            signature=page.signature,
+            simhash=page.simhash,
+            words=page.words,
+            relevance=relevance,
+            novelty=novelty.value,
+            twin=twin.url_id if twin else None,
+            is_news=is_news,
+            beside=hash_of_beside(page),
         )
+        self.store.pages.enter(row)
         self._note_host(page)
         self.duplicates.add(page)
         if before is None:
@@ -86,17 +78,7 @@ class Fetches(Parts):
         """Take note of a page of which nothing is known but that no page before had all of its text."""
         is_new = not self.store.pages.has_page(url_id)
         observation = Observation(page, url_id, depth, 0.0, Novelty.NOVEL, is_new=True)
-        said = to_json(page.statements)
-        row = Fetched(
-            url_id,
-            self.now(),
-            200,
-            title=page.title,
-            novelty=Novelty.NOVEL.value,
-            is_news=True,
-            size=size,
-            statements=said,
-        )
+        row = self._row_of(page, url_id, size)._replace(novelty=Novelty.NOVEL.value, is_news=True)
         self.store.pages.enter(row)
         self._note_host(page)
         self.guard.meet(page)
@@ -106,6 +88,11 @@ class Fetches(Parts):
         self.counts["page/unread"] += 1
         self._end_observing(observation)
         return observation
+
+    def _row_of(self, page: Page, url_id: int, size: int | None) -> Fetched:
+        """Return what is known of a fetch, whatever its page says."""
+        said = to_json(page.statements)
+        return Fetched(url_id, self.now(), HTTPStatus.OK.value, title=page.title, size=size, statements=said)
 
     def _end_observing(self, observation: Observation) -> None:
         self.evidence.add_page(observation)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from scrapy_replica.address import has_secret, host_of, name_of
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawl.payloads import Payloads
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, State, UrlRow
@@ -18,31 +19,6 @@ from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Re
 
 MAX_REWRITES = 5
 """Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
-
-
-class Payloads(Protocol):
-    """What requests have beyond a plain GET, as the store keeps it: each payload belongs to one row."""
-
-    def again(self, payload: bytes | None) -> bytes | None:
-        """Return an equal payload for a second row."""
-
-    def elsewhere(self, payload: bytes | None, url: str) -> bytes | None:
-        """Return *payload* for *url* on another host, which must not hear of the page that the link was found on."""
-
-    def callback(self, payload: bytes | None) -> str:
-        """Return the name of the callback that is to get the page, empty for the spider's ``parse``."""
-
-    def has_arguments(self, payload: bytes | None) -> bool:
-        """Tell whether the callback is handed more than the page (``cb_kwargs``): another URL's would differ."""
-
-    def may_leave(self, payload: bytes | None) -> bool:
-        """Tell whether the user said that the request may leave the scope."""
-
-    def is_lost(self, payload: bytes | None) -> bool:
-        """Tell whether only an earlier run could have made the request: nothing can be fetched in its place."""
-
-    def forget(self, payload: bytes | None) -> None:
-        """Take note that no row holds *payload*."""
 
 
 class Entered(NamedTuple):
@@ -293,17 +269,12 @@ class Intake:
         elif decision.action is not Action.FETCH:
             self._store.urls.drop(taken.id)
         if decision.url is not None:
-            self._enter_instead(taken, decision)
+            new = self._moved(self._like(taken), decision.url)  # in its place in the order
+            self.enter([(new, self._decide_moved(new))], moved_by=decision)
         return decision.action is Action.FETCH
 
     def _stands_for_others(self, key: int) -> bool:
         return bool(self._store.suppressed.claims_for(key)) or self._samples.need(key)
-
-    def _enter_instead(self, taken: UrlRow, decision: Decision) -> None:
-        """Enter what *decision* puts in place of *taken*, in its place in the order."""
-        assert decision.url is not None
-        new = self._moved(self._like(taken), decision.url)
-        self.enter([(new, self._decide_moved(new))], moved_by=decision)
 
     def _like(self, row: UrlRow) -> NewUrl:
         """Return a URL to enter that is asked for as *row* is; the user's slot stays the one of the request."""

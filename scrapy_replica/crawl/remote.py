@@ -12,11 +12,11 @@ from scrapy_replica.crawl.claims.claim_evidence import ClaimEvidence
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.intake import Payloads
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.duplicates import Duplicates
+from scrapy_replica.crawl.payloads import Payloads
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules

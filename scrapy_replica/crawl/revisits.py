@@ -9,14 +9,8 @@ from collections.abc import Callable, Iterable
 import mmh3
 
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.histories import (
-    MAX_ABSENCES,
-    Expected,
-    after_miss,
-    after_not_modified,
-    after_page,
-    without_not_modified,
-)
+from scrapy_replica.crawl import histories
+from scrapy_replica.crawl.histories import MAX_ABSENCES, Expected
 from scrapy_replica.crawl.passes import SLICE, Doubts, Passes
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
@@ -154,8 +148,8 @@ class Revisits:
         if not self.is_on:
             return
         if self._pass.tested:
-            histories = map(self._store.revisits.of, self._pass.tested)
-            self._store.urls.renew([(one.url, URGENT, one.payload) for one in histories if one is not None])
+            tested = map(self._store.revisits.of, self._pass.tested)
+            self._store.urls.renew([(one.url, URGENT, one.payload) for one in tested if one is not None])
             self._pass.tested = []
             self._passes.keep()
         if self._pass.doubted:
@@ -310,7 +304,7 @@ class Revisits:
             self._missed(before, answer)  # nobody asked
             self._doubts.doubt(self._host_of(before))
             return
-        self._store.revisits.enter(after_not_modified(before, self.now()))
+        self._store.revisits.enter(histories.after_not_modified(before, self.now()))
         self._passes.count_believed(before, 1)
         promised, told = before.etag, answer.validators.etag
         if promised is not None and told is not None and not is_same_etag(promised, told):
@@ -327,9 +321,9 @@ class Revisits:
         is_test = before.believed > 0 and before.checked_at >= self._pass.began_at
         if is_test:  # what it was told a moment ago is forgotten
             self._passes.count_believed(before, -1)
-            before = without_not_modified(before)
+            before = histories.without_not_modified(before)
         is_changed = not is_first and (is_other or has_led or before.gone_at is not None)
-        self._store.revisits.enter(after_page(before, answer, self.now(), is_changed=is_changed))
+        self._store.revisits.enter(histories.after_page(before, answer, self.now(), is_changed=is_changed))
         if not is_first:
             self._passes.count("changed" if is_changed else "unchanged", 1)
         # The server said a moment ago, or says by its ETag and date, that the page did not change.
@@ -338,7 +332,7 @@ class Revisits:
 
     def _missed(self, before: History, answer: Answer) -> None:
         is_gone = answer.status in GONE
-        self._store.revisits.enter(after_miss(before, self.now(), is_gone=is_gone))
+        self._store.revisits.enter(histories.after_miss(before, self.now(), is_gone=is_gone))
         if before.visits:
             self._passes.count("gone" if is_gone else "failed", 1)
 

@@ -7,7 +7,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from scrapy_replica.crawl.urls.host_pages import HostPages, form_of
+from scrapy_replica.crawl.urls.contents import form_of
+from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.urls.judge import shipped
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.learners.proposing import finished

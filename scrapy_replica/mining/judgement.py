@@ -106,7 +106,7 @@ def judged(
     for row in progress(_in_order(wanted)):
         for host in (row.first, row.second):
             for domain in readers.get(host, ()):
-                detector.add_link(host, domain)
+                detector.candidates.add_link(host, domain)
         pair = row.pair()
         findings = detector.decide(pair, detector.judge.threshold_for(coverage=0.0))
         found.n_judged += 1

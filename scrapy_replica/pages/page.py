@@ -71,12 +71,19 @@ def page_from_tree(
     )
     if extract is None:
         return page
-    text, around, is_whole = extract(root)
+    return _read(page, root, extract(root), for_terms, page.language or language_default)
+
+
+def _read(
+    page: Page, root: etree._Element, texts: Texts, for_terms: Callable[[str], str] | None, language: str
+) -> Page:
+    """Return *page* with what its *texts* say."""
+    text, around, is_whole = texts
     tokens, told = token_hashes(text), beside(root, around)
     return replace(
         page,
         text=text,
-        terms=terms(text if for_terms is None else for_terms(text), page.language or language_default),
+        terms=terms(text if for_terms is None else for_terms(text), language),
         words=len(tokens),
         # What is read in part only is known by all that it holds.
         signature=text_signature(text if is_whole else all_text(root).decode()),

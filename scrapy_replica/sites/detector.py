@@ -93,10 +93,6 @@ class Detector:
         if host not in self.verdicts:
             self.candidates.add_url(host, path)
 
-    def add_link(self, host: str, source: str) -> None:
-        """Take note of a link to *host* from the host *source*."""
-        self.candidates.add_link(host, source)
-
     def add_missing(self, host: str, path: str) -> None:
         """Take note that *host* has no page at *path* (with its query): it is gone, or leads elsewhere."""
         self._prober.answered(host, normal_path(path))
@@ -217,6 +213,11 @@ class Detector:
         """End the verdict on *copy* without prejudice: its pages are looked at anew."""
         self.copies.end(copy)
         self.candidates.readmit(copy)
+
+    def withdraw(self, copy: str) -> None:
+        """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
+        self.keep_apart(copy, self.verdicts[copy].canonical)
+        self.expire(copy)
 
     def take_back(self, copy: str) -> None:
         """Forget the verdict on *copy* as if it had never been."""
@@ -346,8 +347,3 @@ class Detector:
         theirs = comparison.second.view(comparison.prefixes[1])[1]
         n_common = len(mine & theirs)
         return n_common >= 3 and n_common >= 0.3 * min(len(mine), len(theirs))
-
-    def withdraw(self, copy: str) -> None:
-        """Take back the verdict on *copy*, whose pages are looked at anew; the two are not judged again."""
-        self.keep_apart(copy, self.verdicts[copy].canonical)
-        self.expire(copy)

@@ -16,8 +16,8 @@ from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope
+from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.dust import Dust, DustFindings
-from scrapy_replica.crawl.urls.host_pages import form_of
 from scrapy_replica.crawl.urls.permalinks import Permalinks
 from scrapy_replica.crawl.urls.watched_rule import Settled
 from scrapy_replica.crawldb.contract import CrawlDB, Permission, State, UrlRow

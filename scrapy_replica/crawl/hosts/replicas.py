@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -37,9 +38,6 @@ VERDICT_S = 2_592_000.0
 """Seconds after which a verdict ends and the copy is looked at again: thirty days."""
 
 
-NO_CALLBACKS: frozenset[str] = frozenset()
-
-
 class ProbeUrl(NamedTuple):
     """A page to ask for, only to tell whether its host is a copy."""
 
@@ -68,9 +66,8 @@ class Replicas:
 
     def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
-        judge = judge_at(config.judge)
         self._detector = Detector(
-            judge,
+            judge_at(config.judge),
             StoredEvidence(db, index),
             max_probes_of_host=config.probes,
             need_items=self._need_items,
@@ -79,7 +76,7 @@ class Replicas:
         self._pages = 0
         self._recalibrate_at = RECALIBRATE_AT
         self._lesson: Iterator[None] | None = None
-        self._callbacks: dict[str, frozenset[str]] = {}
+        self._callbacks: defaultdict[str, set[str]] = defaultdict(set)
         """Host -> names of the callbacks that get its pages."""
         self._uncertain = UncertainPairs(db.uncertain_pairs, self._detector)
         self.fetched = FetchedPages(self._detector)
@@ -91,8 +88,7 @@ class Replicas:
         """Load the pairs and hosts that are never to be judged: withdrawn verdicts, and what a person ordered."""
         for copy, canonical in self._db.verdicts.refuted():
             self._detector.keep_apart(copy, canonical)
-        for order in self._db.orders.done(ALLOW):
-            # What the order ended holds no more, and later verdicts stand.
+        for order in self._db.orders.done(ALLOW):  # later verdicts stand
             self._detector.never_judge(order.what["host"])
         for order in self._db.orders.done(DIFFERENT):
             self._detector.keep_apart(order.what["host"], order.what["other"])
@@ -128,20 +124,18 @@ class Replicas:
 
     def _apply_remote_end(self, verdict: Verdict) -> None:
         """Take note that another process ended a verdict."""
-        copy, canonical = verdict.copy, verdict.canonical
         if not self._db.is_leader:
-            self._detector.take_back(copy)
-        elif (copy, canonical) in self._db.verdicts.refuted():
-            self._detector.withdraw(copy)
+            self._detector.take_back(verdict.copy)
+        elif (verdict.copy, verdict.canonical) in self._db.verdicts.refuted():
+            self._detector.withdraw(verdict.copy)
         else:
-            self._detector.expire(copy)
-        self.fetched.forget(copy)
+            self._detector.expire(verdict.copy)
+        self.fetched.forget(verdict.copy)
 
-    def work(self) -> bool:
-        """Do a little of what is too long for one turn; tell whether there is more."""
+    def work(self) -> None:
+        """Do a little of what is too long for one turn."""
         if self._lesson is not None and next(self._lesson, True):
             self._lesson = None
-        return self._lesson is not None
 
     # Decisions
 
@@ -185,8 +179,8 @@ class Replicas:
     def add_url(self, url: str, host: str, callback: str | None) -> None:
         """Take note of a URL that was found for the first time, and which *callback* is to get its page."""
         if self._config.mirrors:
-            if callback is not None and callback not in self._callbacks.get(host, NO_CALLBACKS):
-                self._callbacks[host] = self._callbacks.get(host, NO_CALLBACKS) | {callback}
+            if callback is not None:
+                self._callbacks[host].add(callback)
             evidence = self._detector.candidates.evidence.peek(host)
             if self._db.is_leader:
                 self._detector.add_url(host, path_of(url))
@@ -198,14 +192,13 @@ class Replicas:
     def add_link(self, host: str, source: str) -> None:
         """Take note of a link to *host* from the host *source*."""
         if self._config.mirrors and self._db.is_leader:
-            self._detector.add_link(host, source)
+            self._detector.candidates.add_link(host, source)
 
     def add_missing(self, url: str) -> None:
         """Take note that there is no page at *url*."""
-        if self._config.mirrors and self._db.is_leader:
-            self._detector.add_missing(host_of(url), path_of(url))
-        elif self._config.mirrors:
-            self._detector.candidates.add_missing(host_of(url), path_of(url))
+        if self._config.mirrors:
+            told = self._detector if self._db.is_leader else self._detector.candidates
+            told.add_missing(host_of(url), path_of(url))
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a page that was just fetched; return what :meth:`add_page` does."""
@@ -234,8 +227,7 @@ class Replicas:
 
     def _need_items(self, first: str, second: str) -> bool:
         """Tell whether text alone does not make two hosts one: the spider begins on both, and it makes items."""
-        seeds = self._db.seeds
-        return seeds.are_on(first) and seeds.are_on(second) and self._db.items.are_given()
+        return self._db.seeds.are_on(first) and self._db.seeds.are_on(second) and self._db.items.are_given()
 
     def add_page(
         self, page: Page, mark: PageMark, neighbours: Neighbours, at: float
@@ -335,11 +327,9 @@ class Replicas:
         What lies below *copy_prefix* there lies below *canonical_prefix* here, both without outer slashes.
         """
         freed = []
-        if self._detector.copies.canonical(canonical) == copy:
-            # The person knows better which of the two to keep.
+        if self._detector.copies.canonical(canonical) == copy:  # the person knows better which of the two to keep
             freed.append(self._end(canonical, Standing.DISABLED))
-        if copy in self._detector.verdicts:
-            # What that one saved is decided once more, under this order.
+        if copy in self._detector.verdicts:  # what that one saved is decided once more, under this order
             freed.append(self._end(copy, Standing.DISABLED))
         verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)

@@ -10,7 +10,7 @@ from operator import attrgetter
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.urls.host_pages import callback_in, callback_number, form_of
+from scrapy_replica.crawl.urls.contents import callback_in, callback_number, form_of
 from scrapy_replica.crawl.urls.host_rules import Hit, HostRules
 from scrapy_replica.crawl.urls.leads import unpack_leads
 from scrapy_replica.crawl.urls.rule_proposals import RuleProposals

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.urls.contents import callback_in, callback_number, content_of, form_of, is_of_links
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
 from scrapy_replica.crawl.urls.gates import destination_of
-from scrapy_replica.crawl.urls.host_pages import (
-    callback_in,
-    callback_number,
-    content_of,
-    form_of,
-    is_of_links,
-    own_content,
-)
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.leads import Lead, leads_of, pack_leads, unpack_leads
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
@@ -77,21 +70,17 @@ class Dust:
     ) -> DustFindings:
         """Take note of a page that was fetched and of which the spider's *callback* is through.
 
-        *twin* is the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page.
-        What looks like another page and leads elsewhere is a page of its own: a shell that scripts fill, a page whose
-        argument shows the menu.
+        *twin*: the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page.
+        What looks like another page and leads elsewhere is one of its own: a shell, a page whose argument shows a menu.
         """
         findings = DustFindings()
         if not self._config.dust:
             return findings
         form = form_of(page.url)
-        name = parse(form).host
-        host = self._rules.host_before(url_id, name)
+        host = self._rules.host_before(url_id, parse(form).host)
         of_links = is_of_links(page)
         content = content_of(page, callback_number(callback), self._config.min_words, of_links=of_links)
-        # One that was under way when the host was read has no content there.
-        is_told = form in host.pages.clusters and (content is None or host.pages.clusters[form] is not None)
-        if is_told and not is_changed:
+        if not is_changed and host.pages.knows(form, content):
             return findings
         if of_links or (twin is not None and twin.host != page.host):
             twin = None  # what resembles another by the words of a menu is no more than its links
@@ -102,30 +91,40 @@ class Dust:
         if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
             twin = None  # another version, or what another callback got
         leads_on = asks_more or bool(news)
+        findings.is_part = content is not None and not leads_on and self._lacks(host, form, leads, twin)
         if content is not None and cluster is not None:
             known = None if leads_on else host.pages.told_apart_by(content, leads)
-            findings.is_part = not leads_on and self._lacks(host, form, leads, twin)
             if known is None and host.pages.has(cluster) and (leads_on or findings.is_part):
                 # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
                 is_open = twin is not None and not asks_more and not self._db.is_shared
-                known = own_content(form, content, is_open=is_open)
-                if is_open:
-                    host.pages.leads_further(known, cluster)
+                known = host.pages.tell_apart(form, content, cluster, is_open=is_open)
             cluster = known or cluster
-        led_here = [one for one in self._on_host(page.redirected_from, name, form) if one not in host.dead]
-        came_by = dict.fromkeys(led_here, url_id) | host.led_to(form)
-        aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), name, form)]
-        if content is None and page.signature is not None and not host.pages.is_full:
-            host.pages.texts.update(dict.fromkeys((form, *came_by), page.signature))
+        came_by = self._came_by(host, page, form, url_id)
+        if content is None and page.signature is not None:
+            host.pages.keep_text((form, *came_by), page.signature)
         host.pages.meet(leads, cluster)
-        kept = sorted(news)[: host.pages.room]
-        told = json.dumps(aliases) if aliases else None
-        first = None if self._db.urls.is_first(url_id) else self._db.pages.leads(url_id)  # of a page that changed
-        self._db.pages.set_content(url_id, content, cluster, told, (first or b"") + pack_leads(kept))
-        host.pages.add(form, content, cluster, aliases, kept)
+        aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), host.name, form)]
+        self._enter(host, form, url_id, content, cluster, aliases, news)
         self._hold_against_gates(host, form, None, url_id, callback_number(callback), findings)
         self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
+
+    def _enter(
+        self,
+        host: HostRules,
+        form: str,
+        url_id: int,
+        content: int | None,
+        cluster: int | None,
+        aliases: Sequence[str],
+        news: Collection[Lead],
+    ) -> None:
+        """Write down what the page at *form* is on its *host*, and where it is the first to lead."""
+        kept = sorted(news)[: host.pages.room]
+        first = None if self._db.urls.is_first(url_id) else self._db.pages.leads(url_id)  # of a page that changed
+        told = json.dumps(aliases) if aliases else None
+        self._db.pages.set_content(url_id, content, cluster, told, (first or b"") + pack_leads(kept))
+        host.pages.add(form, content, cluster, aliases, kept)
 
     def are_one(self, url: str, other: str) -> bool | None:
         """Tell whether two URLs of one host are one page; ``None`` where one was not read, or has too little text."""
@@ -212,6 +211,11 @@ class Dust:
         lacking = (lead for lead in unpack_leads(packed or b"") if there.isdisjoint(lead))
         return any(map(host.pages.hangs_on, lacking))
 
+    def _came_by(self, host: HostRules, page: Page, form: str, url_id: int) -> dict[str, int]:
+        """Return the forms that led to the page at *form*, and the ids of their URLs."""
+        led_here = [one for one in self._on_host(page.redirected_from, host.name, form) if one not in host.dead]
+        return dict.fromkeys(led_here, url_id) | host.led_to(form)
+
     @staticmethod
     def _on_host(urls: Iterable[str], name: str, form: str) -> list[str]:
         forms = dict.fromkeys(form_of(url) for url in urls)
@@ -239,7 +243,7 @@ class Dust:
     ) -> None:
         """Hold where *form* leads, ``None`` for a page, against where all of its shape are said to lead."""
         for watched in host.watched():
-            if watched.rule.is_gate and (image := watched.image(form)) is not None:
+            if watched.rule.is_gate and (image := watched.changed.image(form)) is not None:
                 level = watched.level
                 is_there = place is not None and host.canonical(image)[0] == host.canonical(place)[0]
                 settled = watched.observe_redirect(form, image, url_id, callback, is_there=is_there)
@@ -308,7 +312,7 @@ class Dust:
         host = self._rules.hosts.of(parse(form).host)
         host.gone(form)
         for watched in host.watched() if rules else ():
-            if watched.id in rules and watched.image(form) is None:
+            if watched.id in rules and watched.changed.image(form) is None:
                 # A request spent on nothing weighs more than one that was well spent: a third may be missing.
                 watched.images -= 2
                 self._rules.keep(watched)
@@ -322,4 +326,4 @@ class Dust:
 
 def _id_of(form: str) -> Callable[[WatchedRule], int | None]:
     """Return what tells the id that a rule remembers of the URL at *form*."""
-    return lambda watched: watched.id_of(form)
+    return lambda watched: watched.changed.id_of(form)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import unquote
 
-from scrapy_replica.crawl.urls.host_pages import form_of
+from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.records import Link
 from scrapy_replica.urls.learners.candidates import tokens_of
 from scrapy_replica.urls.pattern import argument_name, parse

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
-from operator import itemgetter
 
-import mmh3
-
+from scrapy_replica.crawl.urls.contents import form_of, is_one_version, own_content, redirect_content
 from scrapy_replica.crawl.urls.leads import Lead
-from scrapy_replica.records import Page
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.validation import is_due, is_proved
 
@@ -19,94 +15,8 @@ MAX_LEADS = 50_000
 """Places that pages of one host lead to, 10 MB; where one leads beyond is taken for new, which no rule gives away."""
 MAX_LEARNT = 1_000
 """URLs that one learning sees: 0.1 to 0.5 s in steps of 50 ms at most."""
-OF_LINKS = 0.8
-"""Share of the words of a page that are those of its links from which all its links tell it from others: the parts of a
-listing say the same where what is listed is taken for no main text."""
 BOILERPLATE_NAMES = 8
 """One page under more file names than these is a soft 404 or a login, and no duplicate."""
-
-_VERSION = 0xFFFF
-"""The part of a content that stands for language version and callback: where it differs no two pages are one."""
-
-
-@lru_cache(10_000)
-def form_of(url: str) -> str:
-    """Return *url* without fragment, its arguments in the order of their names.
-
-    Waiting URLs are looked at again and again while a rule is under proof: the cache (3 MB) saves seven calls of eight.
-    """
-    pattern = parse(url)
-    return str(pattern.sorted()._replace(fragment=""))
-
-
-def content_of(page: Page, callback: int, min_words: int, *, of_links: bool = False) -> int | None:
-    """Return a 63-bit hash of title, language version and words, in whatever order, and of what the page says beside
-    them; ``None`` for too short a text.
-
-    Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
-    Where these are *of links*, all links of the page count. The last byte stands for the version that the page
-    declares by ``hreflang``: versions are told apart even where nobody has translated the text. The byte before is that
-    of *callback*: pages of which a spider makes different things are different pages to it.
-    """
-    if page.signature is None or page.words < min_words:
-        return None
-    language = ""
-    if page.alternates:
-        language = _declared_version(page)
-    bag = " ".join(sorted(page.text.split()))
-    if of_links:
-        bag += " ".join(sorted(link.text for link in page.links))
-    # mmh3 kills the process over a str that is no UTF-8.
-    number = mmh3.hash64(f"{page.title}\n{bag}\n{page.beside}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
-    version = mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & 0xFF
-    return number & ~_VERSION | callback << 8 | version
-
-
-def is_of_links(page: Page) -> bool:
-    """Tell whether the main text of *page* is that of links, :data:`OF_LINKS` of its words: a listing, or its menu."""
-    words = {*page.text.split()}
-    linked = {word for link in page.links for word in link.text.split()}
-    return len(words & linked) > OF_LINKS * len(words)
-
-
-def _declared_version(page: Page) -> str:
-    """Return the version that *page* says it is: that of the URL with its path and the most of its arguments."""
-    own = parse(page.url)
-    arguments = {*(own.arguments or ())}
-
-    def shared(url: str) -> int:
-        there = parse(url)
-        is_this = (there.host, there.path) == (own.host, own.path) and arguments.issuperset(there.arguments or ())
-        return len(there.arguments or ()) if is_this else -1
-
-    found = [(shared(url), language) for language, url in page.alternates if language != "x-default"]
-    return max((one for one in found if one[0] >= 0), key=itemgetter(0), default=(0, ""))[1]
-
-
-def redirect_content(location: str, callback: int) -> int:
-    """Return a content for whatever leads to *location*, which lies on another host."""
-    number = mmh3.hash64(location.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
-    return number & ~_VERSION | callback << 8
-
-
-def callback_number(name: str) -> int:
-    """Return a byte that stands for the callback called *name*: 0 for the spider's ``parse``, which has no name."""
-    return mmh3.hash(name.encode("utf-8", "surrogatepass"), signed=False) % 0xFF + 1 if name else 0
-
-
-def callback_in(content: int) -> int:
-    """Return the number of the callback that got a page of that *content*."""
-    return content >> 8 & 0xFF
-
-
-def own_content(form: str, content: int, *, is_open: bool) -> int:
-    """Return a content that no other page has, for a page at *form* that looks like those of *content*.
-
-    *is_open*: it may be the same; what it alone leads to will tell.
-    """
-    own = f"{form}#" if is_open else form
-    number = mmh3.hash64(own.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
-    return number & ~_VERSION | content & _VERSION
 
 
 def file_name_of(form: str) -> str:
@@ -122,7 +32,7 @@ class HostPages:
 
     def __init__(self) -> None:
         self.clusters: dict[str, int | None] = {}
-        self.texts: dict[str, bytes] = {}
+        self._texts: dict[str, bytes] = {}
         """Forms that lead to a document or to little text in this run -> the hash of its bytes, or of the text."""
         self.unlinked: set[str] = set()
         """Forms that no page led to when they were fetched: the add-on made them up."""
@@ -154,8 +64,7 @@ class HostPages:
         known = self._cluster_of.get(content)
         if known is None and twin is not None:
             known = self.clusters.get(form_of(twin))
-        is_one = known is not None and known & _VERSION == content & _VERSION
-        return known if is_one else content
+        return known if known is not None and is_one_version(known, content) else content
 
     def told_apart_by(self, content: int, leads: frozenset[Lead]) -> int | None:
         """Return the cluster of the page of that *content* that was told apart by some of these *leads*.
@@ -199,9 +108,15 @@ class HostPages:
         """Tell whether nothing leads there but pages of one cluster."""
         return all(self._leads.get(one, 0) is not None for one in lead)
 
-    def leads_further(self, cluster: int, than: int) -> None:
-        """Take note that the page of *cluster* repeats those of another, and leads further *than* they do."""
-        self._looks[cluster] = than
+    def tell_apart(self, form: str, content: int, cluster: int, *, is_open: bool) -> int:
+        """Return a cluster of its own for the page at *form*, which repeats those of *cluster* and leads elsewhere.
+
+        *is_open*: it may be the same; what it alone leads to will tell.
+        """
+        own = own_content(form, content, is_open=is_open)
+        if is_open:
+            self._looks[own] = cluster
+        return own
 
     def look_alike(self, cluster: int | None, other: int | None) -> bool:
         """Tell whether two clusters differ in nothing but where their pages lead to."""
@@ -299,9 +214,18 @@ class HostPages:
         known = [cluster for cluster in clusters if cluster is not None]
         return bool(known) and not any(map(self.is_boilerplate, known))
 
+    def knows(self, form: str, content: int | None) -> bool:
+        """Tell whether the page at *form* is known; one under way when the host was read has no content there."""
+        return form in self.clusters and (content is None or self.clusters[form] is not None)
+
+    def keep_text(self, forms: Iterable[str], signature: bytes) -> None:
+        """Take note that *forms* lead to a document, or little text, of that *signature*."""
+        if not self.is_full:
+            self._texts.update(dict.fromkeys(forms, signature))
+
     def are_other_texts(self, form: str, other: str) -> bool:
         """Tell whether two forms lead to documents, or little text, that differ; equal ones may be empty answers."""
-        mine, theirs = self.texts.get(form), self.texts.get(other)
+        mine, theirs = self._texts.get(form), self._texts.get(other)
         return mine is not None and theirs is not None and mine != theirs
 
     def is_boilerplate(self, cluster: int) -> bool:
@@ -322,7 +246,7 @@ class HostPages:
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
         n_bytes = 650 * len(self.clusters) + 250 * len(self._aliases) + 100 * len(self._leads)
-        return 1500 + n_bytes + 150 * len(self.texts)
+        return 1500 + n_bytes + 150 * len(self._texts)
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""

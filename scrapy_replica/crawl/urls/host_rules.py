@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from scrapy_replica.claim import Standing
+from scrapy_replica.crawl.urls.contents import callback_in
 from scrapy_replica.crawl.urls.gates import Gates
-from scrapy_replica.crawl.urls.host_pages import HostPages, callback_in
+from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.pattern import parse
@@ -123,7 +124,11 @@ class HostRules:
             return True
         if any(share_argument(watched.rule, candidate.rule) for watched in off):
             return True
-        images = ((watched.image(form), candidate.image(form)) for watched in off for form in self.pages.clusters)
+        images = (
+            (watched.changed.image(form), candidate.changed.image(form))
+            for watched in off
+            for form in self.pages.clusters
+        )
         return any(image is not None and image == other for image, other in images)
 
     def put_in_force(self) -> None:
@@ -174,10 +179,10 @@ class HostRules:
         """
         if target is None or len(rules) < 2:
             return rules
-        needed = [rule for rule in rules if rule.taken(form) != rule.taken(target)]
+        needed = [rule for rule in rules if rule.changed.taken(form) != rule.changed.taken(target)]
         mine, its = form, target
         for rule in needed:
-            mine, its = rule.image(mine) or mine, rule.image(its) or its
+            mine, its = rule.changed.image(mine) or mine, rule.changed.image(its) or its
         return needed if mine == its else rules
 
     def _of_unread(self, form: str, canonical: str, rules: list[WatchedRule], callback: int) -> Hit | None:
@@ -209,7 +214,7 @@ class HostRules:
 
     def is_page_elsewhere(self, form: str) -> bool:
         """Tell whether a spelling of *form*, as rules see it, was fetched and is a page, and leads nowhere."""
-        spellings = (watched.spelling_of(form) for watched in self.watched())
+        spellings = (watched.changed.spelling_of(form) for watched in self.watched())
         return any(one is not None and parse(one).path not in self._redirecting for one in spellings)
 
     def waits(self, form: str, callback: int) -> None:
@@ -298,7 +303,9 @@ class HostRules:
 
     def _joint(self, form: str, other: str, rules: Iterable[WatchedRule]) -> Joint | None:
         changed, kept = (form, other) if rules else (other, form)
-        between = [rule for rule in rules or self.canonical(other)[1] if rule.taken(form) != rule.taken(other)]
+        between = [
+            rule for rule in rules or self.canonical(other)[1] if rule.changed.taken(form) != rule.changed.taken(other)
+        ]
         return Joint(changed, kept, tuple(between)) if len(between) > 1 else None
 
     def tell_apart(self, joint: Joint) -> list[str] | None:
@@ -307,7 +314,7 @@ class HostRules:
         """
         if joint.ids in self._apart:
             return None
-        singles = dict.fromkeys(rule.image(joint.changed) for rule in joint.rules)
+        singles = dict.fromkeys(rule.changed.image(joint.changed) for rule in joint.rules)
         asked = [form for form in singles if form is not None and form not in self.pages.clusters]
         self._apart[joint.ids] = asked
         return asked

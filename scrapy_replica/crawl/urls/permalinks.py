@@ -10,7 +10,7 @@ import re
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.hosts.schemes import SameByOther
-from scrapy_replica.crawl.urls.host_pages import form_of
+from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawldb.contract import CrawlDB, UrlRow
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, parse
 

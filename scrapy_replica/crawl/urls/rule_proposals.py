@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.urls.host_pages import form_of
+from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule

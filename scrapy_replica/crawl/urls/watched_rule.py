@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from scrapy_replica.claim import ENDED, Standing
-from scrapy_replica.crawl.urls.host_pages import HostPages, callback_in
+from scrapy_replica.crawl.urls.changed_urls import ChangedUrls, Pages
+from scrapy_replica.crawl.urls.contents import callback_in
+from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.rule_places import Place, Places, place_of
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Outcome
 from scrapy_replica.urls.judge import RuleJudge, traits_of
-from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule
-from scrapy_replica.urls.rulebook import RuleBook
 from scrapy_replica.urls.validation import LATEST, PROVED, Pair, is_proved, is_refuted, pairs_to_fetch
 
 CONFIRMED = 5
@@ -25,7 +25,6 @@ PAIRS_PER_RULE = 6
 """Pairs fetched on purpose to prove one rule."""
 TOLD_WRONG = 2
 """Wrong pairs that are told as examples."""
-_MAX_SEEN = 5_000
 
 
 class Level(NamedTuple):
@@ -37,14 +36,6 @@ class Level(NamedTuple):
     """It may rewrite URLs."""
 
 
-class Seen(NamedTuple):
-    """A fetched URL that the rule changes."""
-
-    form: str
-    cluster: int | None
-    url_id: int
-
-
 class Settled(NamedTuple):
     """Whether a URL that rules change was the page that they take it for."""
 
@@ -54,28 +45,6 @@ class Settled(NamedTuple):
     """Ids of the rules that this is about: several where they changed the URL together."""
     is_named: bool = False
     """It was held against a page that only says that the URL of the rules is its own: that may be wrong, not they."""
-
-
-class _Found(NamedTuple):
-    """Two pages that the rule takes for one."""
-
-    changed: Seen
-    image: str
-    cluster: int | None
-    """Of the page fetched last; ``None`` for little text, or a document."""
-    other: int | None
-    """Cluster of the page before."""
-    is_image_known: bool
-    other_form: str
-    """Form of the page before."""
-
-    @property
-    def is_same(self) -> bool:
-        return self.cluster == self.other
-
-    @property
-    def callback(self) -> int:
-        return callback_in(self.changed.cluster or self.cluster or self.other or 0)
 
 
 class WatchedRule:
@@ -108,8 +77,8 @@ class WatchedRule:
         """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
         self._latest: tuple[bool, ...] = ()
         """Whether each of the latest pairs was right, as far as it was seen in this run."""
-        self._book = RuleBook([self.rule])
-        self._seen: dict[str, Seen] = {}
+        self.changed = ChangedUrls(self.rule)
+        """The fetched URLs that it changes."""
         self.places = Places()
         self._further: set[str] = set()
         """Forms that say what their image says, and lead further; pages there that bring news tell that it is another.
@@ -168,18 +137,13 @@ class WatchedRule:
         scope = self.rule.host
         return scope in {"", name} or (scope.startswith(".") and f".{name.partition(':')[0]}".endswith(scope))
 
-    def image(self, form: str) -> str | None:
-        """Return what the rule makes of *form*; ``None`` if nothing else."""
-        image, applied = self._book.canonical(form)
-        return image if applied else None
-
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 5000 + 300 * (len(self._seen) + len(self.places))
+        return 5000 + 300 * (len(self.changed) + len(self.places))
 
     def _place(self, form: str, canonical: str, callback: int) -> Place:
-        return place_of(form, self.image(form) or canonical, callback)
+        return place_of(form, self.changed.image(form) or canonical, callback)
 
     def holds(self, form: str, canonical: str, callback: int) -> bool:
         """Tell whether the rule may be taken to hold where *form* is."""
@@ -188,15 +152,6 @@ class WatchedRule:
     def is_proved_beside(self, form: str, canonical: str, callback: int) -> bool:
         """Tell whether the rule was right where *form* is."""
         return self.is_manual or self.places.is_right(self._place(form, canonical, callback))
-
-    def taken(self, form: str) -> tuple[str, ...]:
-        """Return what of *form* the rule takes away or changes."""
-        image = self.image(form)
-        if image is None:
-            return ()
-        before, after = parse(form), parse(image)
-        kept = {after.path, *(after.arguments or ())}
-        return tuple(part for part in (before.path, *(before.arguments or ())) if part not in kept)
 
     # Its record
 
@@ -248,58 +203,18 @@ class WatchedRule:
         self, form: str, cluster: int | None, url_id: int, known: Mapping[str, int | None], host: HostPages
     ) -> None:
         """Take note of the page at *form*, among those *known* on its *host*, as :meth:`replay` does."""
-        pair = self._pair(form, cluster, url_id, known)
+        pair = self.changed.pair(form, cluster, url_id, known)
         if pair is None or not host.are_told(pair.cluster, pair.other):
             return
         self.linked += self._is_linked(pair, host)
         if pair.is_same or not host.look_alike(pair.cluster, pair.other):
-            self.places.record(self._place(pair.changed.form, pair.image, pair.callback), is_same=pair.is_same)
+            self.places.record(self._place(pair.form, pair.image, pair.callback), is_same=pair.is_same)
         else:
             self._further.add(form)
 
     @staticmethod
-    def _is_linked(pair: _Found, host: HostPages) -> bool:
+    def _is_linked(pair: Pages, host: HostPages) -> bool:
         return pair.is_same and pair.is_image_known and pair.image not in host.unlinked
-
-    def _pair(self, form: str, cluster: int | None, url_id: int, known: Mapping[str, int | None]) -> _Found | None:
-        """Return what the page at *form* makes a pair with, according to the rule; take note of the page."""
-
-        def now(seen: Seen) -> int | None:
-            return known.get(seen.form) or seen.cluster
-
-        image = self.image(form)
-        before = self._seen.get(form if image is None else image)
-        if image is None:
-            return (
-                None
-                if before is None
-                else _Found(before, form, cluster, now(before), is_image_known=True, other_form=before.form)
-            )
-        this = Seen(form, cluster, url_id)
-        if before is None or before.cluster is None:
-            self._remember(image, this)
-        if image in known:
-            return _Found(this, image, cluster, known[image], is_image_known=True, other_form=image)
-        return (
-            None
-            if before is None
-            else _Found(this, image, cluster, now(before), is_image_known=False, other_form=before.form)
-        )
-
-    def _remember(self, image: str, seen: Seen) -> None:
-        if len(self._seen) >= _MAX_SEEN:
-            del self._seen[next(iter(self._seen))]  # a page and its image are fetched within a short while
-        self._seen[image] = seen
-
-    def spelling_of(self, image: str) -> str | None:
-        """Return a form that was fetched and that the rule changes to *image*, if it remembers one."""
-        seen = self._seen.get(image)
-        return None if seen is None else seen.form
-
-    def id_of(self, form: str) -> int | None:
-        """Return the id of the URL at *form*, which the rule changes, if it remembers that."""
-        seen = self._seen.get(self.image(form) or form)
-        return seen.url_id if seen is not None and seen.form == form else None
 
     def observe(
         self, form: str, cluster: int | None, url_id: int, host: HostPages, is_stale: Callable[[str], bool]
@@ -309,22 +224,22 @@ class WatchedRule:
         Where both have the same little text, or one has what many pages say, nothing is told.
         One that *is_stale* may say the same by now: nothing is known before it is fetched again.
         """
-        found = self._pair(form, cluster, url_id, host.clusters)
+        found = self.changed.pair(form, cluster, url_id, host.clusters)
         if found is None:
             return self._beside_namer(form, cluster, url_id, host)
         are_others = host.are_other_texts(form, found.other_form)
         if not are_others and not host.are_told(found.cluster, found.other):
-            return Settled(found.changed.url_id, Outcome.UNKNOWN, (self.id,))
+            return Settled(found.url_id, Outcome.UNKNOWN, (self.id,))
         is_same = found.is_same and not are_others
         if not is_same and is_stale(found.other_form):
             return None
         if not is_same and not are_others and host.look_alike(found.cluster, found.other):
             self._further.add(form)  # lists of links that change with each fetch tell nothing, unless they bring news
-            return Settled(found.changed.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
+            return Settled(found.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
         self.images += found.is_image_known and is_same
         self.linked += self._is_linked(found, host)
-        self.record(found.changed.form, found.image, found.callback, is_same=is_same)
-        return Settled(found.changed.url_id, Outcome.SAME if is_same else Outcome.OTHER, (self.id,))
+        self.record(found.form, found.image, found.callback, is_same=is_same)
+        return Settled(found.url_id, Outcome.SAME if is_same else Outcome.OTHER, (self.id,))
 
     def observe_redirect(self, form: str, image: str, url_id: int, callback: int, *, is_there: bool) -> Settled:
         """Take note of whether *form* leads to *image*, where its like are said to lead; a page leads nowhere."""
@@ -334,7 +249,7 @@ class WatchedRule:
 
     def _beside_namer(self, form: str, cluster: int | None, url_id: int, host: HostPages) -> Settled | None:
         """Hold the page against the one that says that the image of *form*, which nobody fetched, is its own name."""
-        image = self.image(form)
+        image = self.changed.image(form)
         namer = host.namer(image) if image is not None and cluster is not None else None
         if namer is None or image is None or cluster is None:
             return None
@@ -346,7 +261,7 @@ class WatchedRule:
 
     def led_to_news(self, form: str, callback: int, *, is_sample: bool) -> bool:
         """Take note that *form* alone led to news; tell whether the rule took it, as a sample or not, for another."""
-        image = self.image(form)
+        image = self.changed.image(form)
         is_told = image is not None and (is_sample or form in self._further)
         if image is not None and is_told:
             self._further.discard(form)
@@ -358,8 +273,8 @@ class WatchedRule:
 
         Pairs that *is_one* calls one page, by the rules in force, are none to spend a request on before this one acts.
         """
-        fetched = [seen.form for image, seen in self._seen.items() if image not in host.clusters][:50]
-        known = host.clusters.keys() | self._seen.keys()
+        fetched = self.changed.forms_without(host.clusters)[:50]
+        known = host.clusters.keys() | self.changed.images
         asked = {image for image, _ in self.proofs}
         found: list[str] = []
         wanted = PAIRS_PER_RULE - len(self.proofs)

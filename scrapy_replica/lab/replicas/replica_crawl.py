@@ -83,7 +83,7 @@ class Rehearsal:
             return
         self._told.add(url)
         if source != target:
-            self._detector.add_link(target, source)
+            self._detector.candidates.add_link(target, source)
         self._detector.add_url(target, path_of(url))
         if url in self._by_url[target] and url not in self._queued:
             self._queued.add(url)
