@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_replica.mining.evidence import Row, mark_of_row
+from scrapy_replica.mining.evidence import EvidenceRow, mark_of_row
 from scrapy_replica.mining.judgement import PairRow
 from scrapy_replica.sites.candidates import Candidates
 
@@ -14,8 +14,8 @@ def candidates_of(rows):
         if not row.fetched:
             candidates.add_url(row.host, row.path)
         elif row.status in {None, 200}:
-            told = {name: getattr(row, name) for name in Row._fields}
-            candidates.add_mark(row.host, row.path, mark_of_row(Row(**told)))
+            told = {name: getattr(row, name) for name in EvidenceRow._fields}
+            candidates.add_mark(row.host, row.path, mark_of_row(EvidenceRow(**told)))
         else:
             candidates.add_url(row.host, row.path)
     return candidates

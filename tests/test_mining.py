@@ -23,9 +23,9 @@ from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.mining import dust, schema
-from scrapy_replica.mining.evidence import HostRows, Row, evidence_of, mark_of_row, sketch_of_simhash
+from scrapy_replica.mining.evidence import EvidenceRow, HostRows, evidence_of, mark_of_row, sketch_of_simhash
 from scrapy_replica.mining.judgement import is_alias, judged
-from scrapy_replica.mining.rows import PageRow, TableWriter, arrow_schema, read
+from scrapy_replica.mining.rows import MinedRow, TableWriter, arrow_schema, read
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
@@ -48,7 +48,7 @@ def row_of(page, at=None, **more):
         **traces,
         **more,
     }
-    return PageRow(page.url, page.host, path_of(page.url), status=200, at=at, **told)
+    return MinedRow(page.url, page.host, path_of(page.url), status=200, at=at, **told)
 
 
 def rows_of(*sites, **more):
@@ -56,7 +56,7 @@ def rows_of(*sites, **more):
     pages = [page for each in sites for page in each]
     fetched = [row_of(page, float(at), **more) for at, page in enumerate(pages)]
     links = {link.url for page in pages for link in page.links} - {page.url for page in pages}
-    return fetched + [PageRow(url, host_of(url), path_of(url), fetched=False) for url in sorted(links)]
+    return fetched + [MinedRow(url, host_of(url), path_of(url), fetched=False) for url in sorted(links)]
 
 
 def written(path, rows):
@@ -180,7 +180,7 @@ class TestAliases:
 
 
 def as_row(row):
-    return Row(**{name: getattr(row, name) for name in Row._fields})
+    return EvidenceRow(**{name: getattr(row, name) for name in EvidenceRow._fields})
 
 
 def replace_url(page, url):
@@ -197,7 +197,7 @@ class TestEvidence:
     def test_rows_of_a_host_are_at_hand(self, tmp_path_factory, drawn):
         """Beside a dictionary of lists, over files and batches of any size."""
         folder = tmp_path_factory.mktemp("rows")
-        rows = [PageRow(f"http://{h}.example/{n}", f"{h}.example", f"/{n}", words=w) for h, n, w in drawn]
+        rows = [MinedRow(f"http://{h}.example/{n}", f"{h}.example", f"/{n}", words=w) for h, n, w in drawn]
         rows.sort(key=lambda row: row.host)
         for place, start in enumerate(range(0, len(rows), 7)):
             written(folder / f"{place}.parquet", rows[start : start + 7])
@@ -219,7 +219,7 @@ class TestEvidence:
         mask = sum(1 << bit for bit in flipped)
         drawn = drawn + [("b", simhash ^ mask, 30) for host, simhash, _ in drawn[:1] if host == "a" and simhash]
         rows = [
-            PageRow(
+            MinedRow(
                 f"http://{h}.example/{n}", f"{h}.example", f"/{n}", simhash=s and (s ^ 1 << 63) - (1 << 63), words=w
             )
             for n, (h, s, w) in enumerate(sorted(drawn, key=lambda row: row[0]))
@@ -239,7 +239,10 @@ class TestEvidence:
         from scrapy_replica.commands.job import reading
 
         with reading(str(tmp_path)) as job:
-            rows = [Row(**{name: getattr(row, name) for name in Row._fields}) for row in job.tables.traces(0, 1000)]
+            rows = [
+                EvidenceRow(**{name: getattr(row, name) for name in EvidenceRow._fields})
+                for row in job.tables.traces(0, 1000)
+            ]
         found = evidence_of("a.example", rows)
         for name in ("pages", "paths", "missing", "n_pages", "origin", "first_seen", "established", "is_https"):
             assert getattr(found, name) == getattr(expected, name), name
@@ -251,8 +254,8 @@ class TestEvidence:
 
     @given(st.binary(min_size=16, max_size=16), st.binary(min_size=16, max_size=16))
     def test_digests_say_that_pages_are_one_or_that_nothing_is_alike(self, one, other):
-        a, b = (mark_of_row(as_row(PageRow("http://a.example/", "a.example", "/", signature=s))) for s in (one, other))
-        assert a == mark_of_row(as_row(PageRow("https://b.example/x", "b.example", "/x", signature=one)))
+        a, b = (mark_of_row(as_row(MinedRow("http://a.example/", "a.example", "/", signature=s))) for s in (one, other))
+        assert a == mark_of_row(as_row(MinedRow("https://b.example/x", "b.example", "/x", signature=one)))
         if one != other:
             assert not is_same_page(a, b) or one[:8] == other[:8]
             assert a.title != b.title
@@ -376,8 +379,8 @@ class TestASecondCrawl:
 
 
 def test_rows_have_the_columns_of_their_table():
-    assert list(PageRow._fields) == list(schema.PAGES)
-    assert set(Row._fields) <= set(schema.PAGES)
+    assert list(MinedRow._fields) == list(schema.PAGES)
+    assert set(EvidenceRow._fields) <= set(schema.PAGES)
     assert arrow_schema(schema.PAGES).names == list(schema.PAGES)
 
 

@@ -25,7 +25,7 @@ from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.mining import cdx, inputs, schema
-from scrapy_replica.mining.rows import PageRow, TableWriter, read
+from scrapy_replica.mining.rows import MinedRow, TableWriter, read
 from scrapy_replica.sites.evidence import PageMark
 
 OPENERS = inputs.Openers(reading, partial(ArchivedPages, Settings()))
@@ -47,7 +47,7 @@ def collected(folder, *names, **more):
     work = folder / "work"
     work.mkdir(exist_ok=True)
     found = inputs.collect(inputs.sources_of(map(str, names)), work, OPENERS, **more)
-    rows = [PageRow(*row) for path in found.pages for row in read([path], schema.PAGES)]
+    rows = [MinedRow(*row) for path in found.pages for row in read([path], schema.PAGES)]
     links = set(read(found.links, schema.LINKS))
     counts = {kind: count for kind, count in found.counts.items() if count}
     return [row for row in rows if row.fetched], [row.url for row in rows if not row.fetched], links, counts
@@ -173,7 +173,7 @@ class TestParquet:
     def test_one_with_our_columns_is_read_where_it_lies(self, tmp_path):
         path = tmp_path / "a.parquet"
         with TableWriter(path, schema.PAGES) as writer:
-            writer.add(PageRow("http://a.example/x", "a.example", "/x", signature=b"s" * 16))
+            writer.add(MinedRow("http://a.example/x", "a.example", "/x", signature=b"s" * 16))
         assert inputs.collect(inputs.sources_of([str(path)]), tmp_path, OPENERS).pages == [path]
 
     @pytest.mark.parametrize(
@@ -291,10 +291,10 @@ class TestJob:
         store.close()
         rows, known, links, counts = collected(tmp_path, job)
         assert rows == [
-            PageRow(
+            MinedRow(
                 "http://a.example/0", "a.example", "/0", None, b"s" * 16, -1, 30, "T", None, None, 200, 7.0, None, True
             ),
-            PageRow("http://a.example/1", "a.example", "/1", status=404, at=8.0),
+            MinedRow("http://a.example/1", "a.example", "/1", status=404, at=8.0),
         ]
         assert known == ["http://a.example/2", "http://b.example/"]
         assert links == {("b.example", "a.example")}

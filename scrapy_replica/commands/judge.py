@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawl.topic.questions import Asked
+    from scrapy_replica.crawl.topic.questions import ShownPage
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 MOST = 100
@@ -73,7 +73,7 @@ class JudgeCommand(Command):
         return 0 if pages else 1
 
 
-def _ask(job: str, pages: Sequence[Asked]) -> None:
+def _ask(job: str, pages: Sequence[ShownPage]) -> None:
     """Ask about one page after the other; each answer is given to the crawl at once."""
     given = 0
     for number, page in enumerate(pages, 1):
@@ -87,7 +87,7 @@ def _ask(job: str, pages: Sequence[Asked]) -> None:
     sys.stdout.write(_told(job, given))
 
 
-def _shown(page: Asked, place: str) -> str:
+def _shown(page: ShownPage, place: str) -> str:
     lines = [
         f"{place}, score {score(page.relevance)} (above 0.50 the crawl takes a page for relevant)",
         f"  {shortened(page.title, 78) or '(without a title)'}",

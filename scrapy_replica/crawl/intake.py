@@ -30,7 +30,7 @@ class Entered(NamedTuple):
     """It, or what stands for it, waits now and did not before, or waits in a better place."""
 
 
-class Row(NamedTuple):
+class Entry(NamedTuple):
     """A row to enter, and the decision to write down if it is new."""
 
     new: NewUrl
@@ -91,11 +91,11 @@ class Intake:
         :param moved_by: what was decided about the URL that they stand in the place of.
         :param are_added: they are to decide something.
         """
-        rows: list[Row] = []
+        rows: list[Entry] = []
         places, pending = [], Pending()
         for new, decision in asked:
             current = decision if self._stands(decision) else self._decide(new)
-            made = self._rows(new, current, pending, moved_by=moved_by)
+            made = self._entries(new, current, pending, moved_by=moved_by)
             places.append((len(rows), len(rows) + len(made) - 1))
             rows += made
         rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
@@ -125,9 +125,9 @@ class Intake:
                 pending.drawn[claim].pop()
         return decision
 
-    def _rows(self, new: NewUrl, decision: Decision, pending: Pending, *, moved_by: Decision | None) -> list[Row]:
+    def _entries(self, new: NewUrl, decision: Decision, pending: Pending, *, moved_by: Decision | None) -> list[Entry]:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
-        rows: list[Row] = []
+        rows: list[Entry] = []
         for _ in range(MAX_REWRITES):
             # Under the key of the URL as it stands: its fingerprint may be that of what it is rewritten to.
             own = new._replace(key=self.key(new.url)) if decision.url is not None and new.key is not None else new
@@ -137,7 +137,7 @@ class Intake:
             if decision.action is not Action.REWRITE or decision.url is None:
                 break
             dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
-            rows.append(_row(dropped, decision, moved_by))
+            rows.append(_entry(dropped, decision, moved_by))
             new, moved_by = self._moved(new, decision.url), decision
             decision = self._decide_moved(new)
         else:
@@ -148,7 +148,7 @@ class Intake:
             new = new._replace(is_dropped=True)
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
-        return [*rows, _row(new, decision, moved_by)]
+        return [*rows, _entry(new, decision, moved_by)]
 
     def _decide(self, url: NewUrl | UrlRow) -> Decision:
         callback = self._payloads.callback(url.payload)
@@ -164,11 +164,11 @@ class Intake:
         payload = new.payload if host == new.host else self._payloads.elsewhere(new.payload, url)
         return new._replace(url=url, host=host, key=self.key(url), payload=payload)
 
-    def _control(self, row: Row) -> Row:
+    def _control(self, row: Entry) -> Entry:
         """Return the row of the page that a sample is held against."""
         assert row.decision.url is not None
         new = row.new._replace(payload=self._payloads.again(row.new.payload))
-        return _row(self._moved(new, row.decision.url), FETCH, row.decision)
+        return _entry(self._moved(new, row.decision.url), FETCH, row.decision)
 
     def representative_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
@@ -191,7 +191,7 @@ class Intake:
         elif not is_added:
             self._store.added.remove(url_id)
 
-    def _note_entered(self, row: Row, url_id: int, what: Found) -> None:
+    def _note_entered(self, row: Entry, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
             self._payloads.forget(row.new.payload)
         if what is Found.NEW and row.decision.reason is not None:
@@ -334,10 +334,10 @@ class Intake:
         return url_id if found in {Found.NEW, Found.RESTORED} else None
 
 
-def _row(new: NewUrl, decision: Decision, moved_by: Decision | None) -> Row:
+def _entry(new: NewUrl, decision: Decision, moved_by: Decision | None) -> Entry:
     """Return the row of *new*, which stands in the place of a URL about which *moved_by* was decided, if any."""
     is_for_claim = moved_by is not None and bool(moved_by.claims) and moved_by.representative is not None
-    return Row(new, decision, is_moved=moved_by is not None, is_for_claim=is_for_claim)
+    return Entry(new, decision, is_moved=moved_by is not None, is_for_claim=is_for_claim)
 
 
 _COUNTED = {

@@ -62,7 +62,7 @@ class TrapView(NamedTuple):
     """The first of its URLs."""
 
 
-class Place(NamedTuple):
+class Directory(NamedTuple):
     """A directory of a host, and what came of the URLs below it."""
 
     path: str
@@ -171,7 +171,7 @@ DROPPED_AT = (
 )
 
 KINDS = {Novelty.NOVEL.value: [1], Novelty.EXACT_DUPLICATE.value: [2], Novelty.NEAR_DUPLICATE.value: [2]}
-"""Novelty of a page -> the count of a :class:`Place` that it belongs to, if any."""
+"""Novelty of a page -> the count of a :class:`Directory` that it belongs to, if any."""
 
 LEVELS, MOST_PLACES = 2, 50_000
 """Of directories that are told apart, and how many of them: a site may make one for each page."""
@@ -232,7 +232,7 @@ class ResultReader:
         )
         return [TrapView(host, Reason(reason), *fields) for host, reason, *fields, _ in rows]
 
-    def places(self, host: str) -> list[Place]:
+    def places(self, host: str) -> list[Directory]:
         """Return the directories of *host* to the second level, each with all that lies below it."""
         sums: dict[str, list[int]] = {}
 
@@ -250,7 +250,7 @@ class ResultReader:
             count(url, 0, *KINDS.get(novelty, []), *[3] * is_error)
         for (url,) in self._read(DROPPED_AT, host):
             count(url, 4)
-        return [Place(path, *counts) for path, counts in sums.items()]
+        return [Directory(path, *counts) for path, counts in sums.items()]
 
     def savings(self) -> Savings:
         """Return what was not fetched."""

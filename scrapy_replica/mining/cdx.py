@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from scrapy_replica.address import host_of
-from scrapy_replica.mining.rows import PageRow, PageWriter
+from scrapy_replica.mining.rows import MinedRow, PageWriter
 from scrapy_replica.sites.evidence import path_of
 
 FIELDS = "N b a m s k"
@@ -28,7 +28,7 @@ SIGNATURE_BYTES = 16
 GZIP = b"\x1f\x8b"
 
 
-class Capture(NamedTuple):
+class IndexedCapture(NamedTuple):
     """What a line tells."""
 
     url: str
@@ -58,7 +58,7 @@ def convert(path: Path, out: PageWriter, tell: Callable[[int], None]) -> Counter
     return counts
 
 
-def captures(file: BinaryIO, counts: Counter[str], tell: Callable[[int], None]) -> Iterator[Capture | None]:
+def captures(file: BinaryIO, counts: Counter[str], tell: Callable[[int], None]) -> Iterator[IndexedCapture | None]:
     """Yield what each line tells; ``None``, counted, for one that cannot be read."""
     fields, at = FIELDS.split(), 0
     for number, raw in enumerate(lines(file, counts)):
@@ -86,16 +86,16 @@ def lines(file: BinaryIO, counts: Counter[str]) -> Iterator[bytes]:
         counts["cut off"] += 1
 
 
-def of_fields(line: str, fields: list[str]) -> Capture | None:
+def of_fields(line: str, fields: list[str]) -> IndexedCapture | None:
     """Return what a line of CDX tells, its values in the order of *fields*."""
     found = dict(zip(fields, line.split(), strict=False))
     at = seconds_of(found.get("b", ""))
     if at is None or "a" not in found:
         return None
-    return Capture(found["a"], at, found.get("m", "-"), found.get("s", "-"), found.get("k", "-"))
+    return IndexedCapture(found["a"], at, found.get("m", "-"), found.get("s", "-"), found.get("k", "-"))
 
 
-def of_json(line: str) -> Capture | None:
+def of_json(line: str) -> IndexedCapture | None:
     """Return what a line of CDXJ tells: key, time and an object."""
     head, _, told = line.partition("{")
     try:
@@ -107,10 +107,10 @@ def of_json(line: str) -> Capture | None:
     if at is None:
         return None
     mime, status, digest = (str(found.get(name, "-")) for name in ("mime", "status", "digest"))
-    return Capture(str(url), at, mime, status, digest)
+    return IndexedCapture(str(url), at, mime, status, digest)
 
 
-def row_of(capture: Capture, counts: Counter[str]) -> PageRow | None:
+def row_of(capture: IndexedCapture, counts: Counter[str]) -> MinedRow | None:
     """Return the page that was captured; ``None``, counted, for what is none."""
     if capture.mime == "warc/revisit":
         kind = "revisit records"
@@ -126,12 +126,12 @@ def row_of(capture: Capture, counts: Counter[str]) -> PageRow | None:
     return None
 
 
-def _page(capture: Capture) -> PageRow | None:
+def _page(capture: IndexedCapture) -> MinedRow | None:
     host = host_of(capture.url)
     if not host or not capture.url.lower().startswith(("http://", "https://")):
         return None
     signature = signature_of(capture.digest)
-    return PageRow(capture.url, host, path_of(capture.url), signature=signature, status=200, at=capture.at)
+    return MinedRow(capture.url, host, path_of(capture.url), signature=signature, status=200, at=capture.at)
 
 
 def seconds_of(timestamp: str) -> float | None:

@@ -16,7 +16,7 @@ from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import Rule, share_argument
 
 
-class UrlRow(NamedTuple):
+class ClusterRow(NamedTuple):
     """A row of :data:`~scrapy_replica.mining.schema.URLS`."""
 
     host: str
@@ -24,13 +24,13 @@ class UrlRow(NamedTuple):
     cluster: int | None
 
 
-def rules_of(rows: Iterable[UrlRow]) -> Iterator[Rule]:
+def rules_of(rows: Iterable[ClusterRow]) -> Iterator[Rule]:
     """Yield what the pages of each host teach; *rows* come in order of host."""
     for _, group in groupby(rows, itemgetter(0)):
         yield from _rules_of_host(group)
 
 
-def _rules_of_host(rows: Iterable[UrlRow]) -> list[Rule]:
+def _rules_of_host(rows: Iterable[ClusterRow]) -> list[Rule]:
     """Return the rules of one host, of which a sample of its URLs is seen, those with twins first."""
     by_name: dict[str, HostPages] = {}
     for row in rows:

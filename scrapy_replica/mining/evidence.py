@@ -27,7 +27,7 @@ _MASK = (1 << 64) - 1
 _SECOND, _THIRD = ((np.arange(BINS) + step) % BINS for step in (21, 43))
 
 
-class Row(NamedTuple):
+class EvidenceRow(NamedTuple):
     """What the evidence is made of."""
 
     url: str
@@ -42,7 +42,7 @@ class Row(NamedTuple):
     fetched: bool | None
 
 
-def mark_of_row(row: Row) -> PageMark:
+def mark_of_row(row: EvidenceRow) -> PageMark:
     """Return the mark of a page: its own, or what can be said by what is known of it.
 
     Where there is no simhash, the hash of the signature stands in: equal for equal pages, and far for all others. Where
@@ -89,7 +89,7 @@ def _texts_of(batch: Any) -> NDArray[np.uint64]:
     return np.where(has_words & is_page, texts, np.uint64(0))
 
 
-def evidence_of(host: str, rows: Iterable[Row]) -> HostEvidence:
+def evidence_of(host: str, rows: Iterable[EvidenceRow]) -> HostEvidence:
     """Return what *rows*, the URLs of *host*, tell of it, as a crawl would have it that had met them in their order."""
     evidence = HostEvidence(host)
     first = None
@@ -111,7 +111,7 @@ def evidence_of(host: str, rows: Iterable[Row]) -> HostEvidence:
     return evidence
 
 
-def _tell_neighbours(row: Row, evidence: HostEvidence) -> None:
+def _tell_neighbours(row: EvidenceRow, evidence: HostEvidence) -> None:
     found = (
         Neighbours.from_json(row.neighbours) if row.neighbours else Neighbours(is_https=row.url.startswith("https:"))
     )
@@ -136,7 +136,7 @@ class HostRows:
         self._texts = self._mapped_texts(file.with_suffix(".texts"))
 
     def _write(self, tables: Iterable[Path], file: Path) -> None:
-        schema = arrow_schema({name: kind for name, kind in PAGES.items() if name in Row._fields})
+        schema = arrow_schema({name: kind for name, kind in PAGES.items() if name in EvidenceRow._fields})
         place = 0
         with pa.OSFile(str(file), "wb") as sink, ipc.new_file(sink, schema) as writer:
             for batch in batches(tables, ["host", *schema.names]):
@@ -168,12 +168,12 @@ class HostRows:
         mine, theirs = mine[mine != 0], theirs[theirs != 0]
         return bool((np.bitwise_count(mine[:, None] ^ theirs) <= SAME_PAGE_BITS).any())
 
-    def rows(self, host: str) -> list[Row]:
+    def rows(self, host: str) -> list[EvidenceRow]:
         """Return the rows of *host*."""
         start, end = self._spans.get(host, (0, 0))
         found = self._rows.slice(start, end - start)
-        columns = [found.column(name).to_pylist() for name in Row._fields]
-        return [Row(*values) for values in zip(*columns, strict=True)]
+        columns = [found.column(name).to_pylist() for name in EvidenceRow._fields]
+        return [EvidenceRow(*values) for values in zip(*columns, strict=True)]
 
     def read(self, host: str) -> HostEvidence:
         """Return what is known of *host*."""

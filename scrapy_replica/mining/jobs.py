@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.claim import ENDED, Standing
-from scrapy_replica.mining.rows import PageRow, PageWriter
+from scrapy_replica.mining.rows import MinedRow, PageWriter
 from scrapy_replica.sites.evidence import path_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def convert(
         for row in rows:
             values = row._asdict()
             del values["id"]
-            page = PageRow(path=path_of(row.url), **values)
+            page = MinedRow(path=path_of(row.url), **values)
             if page.fetched:
                 counts["pages" if page.status == HTTPStatus.OK else "not status 200"] += 1
                 out.page(page)

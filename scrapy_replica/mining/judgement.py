@@ -12,7 +12,7 @@ from zlib import crc32
 
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.records import UncertainPair, Verdict
-from scrapy_replica.sites.candidates import Pair
+from scrapy_replica.sites.candidates import HostPair
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
 from scrapy_replica.sites.features import Comparison
@@ -39,9 +39,9 @@ class PairRow(NamedTuple):
     first_prefix: str
     second_prefix: str
 
-    def pair(self) -> Pair:
+    def pair(self) -> HostPair:
         """Return the pair as the detector has it."""
-        pair = Pair(self.first, self.second, n_suffixes=self.n_suffixes, n_near=self.n_near)
+        pair = HostPair(self.first, self.second, n_suffixes=self.n_suffixes, n_near=self.n_near)
         pair.election.add((self.first_prefix, self.second_prefix), 2)
         return pair
 
@@ -102,7 +102,7 @@ def judged(
     for _ in detector.recalibrate(max_fpr, [row.pair() for row in drawn + _drawn(weak)]):
         pass
     found = Judged(detector.judge, n_unpromising=n_others)
-    unsure: list[Pair] = []
+    unsure: list[HostPair] = []
     for row in progress(_in_order(wanted)):
         for host in (row.first, row.second):
             for domain in readers.get(host, ()):

@@ -23,7 +23,7 @@ MAX_TOLD = 1_000_000
 """Links of one input that are remembered so that none is written twice; more are, twice at most times."""
 
 
-class PageRow(NamedTuple):
+class MinedRow(NamedTuple):
     """A row of :data:`~scrapy_replica.mining.schema.PAGES`."""
 
     url: str
@@ -42,9 +42,9 @@ class PageRow(NamedTuple):
     fetched: bool = True
 
 
-def known(url: str) -> PageRow:
+def known(url: str) -> MinedRow:
     """Return the row of a URL that links lead to."""
-    return PageRow(url, host_of(url), path_of(url), fetched=False)
+    return MinedRow(url, host_of(url), path_of(url), fetched=False)
 
 
 def arrow_schema(columns: Mapping[str, str]) -> Any:
@@ -104,11 +104,11 @@ class PageWriter:
         self._links = TableWriter(base.with_name(f"{base.name}.links.parquet"), LINKS)
         self._told: set[int] = set()
 
-    def page(self, row: PageRow) -> None:
+    def page(self, row: MinedRow) -> None:
         """Take a page that was fetched."""
         self._pages.add(row)
 
-    def url(self, row: PageRow) -> None:
+    def url(self, row: MinedRow) -> None:
         """Take a URL that is known; one told before may be left out."""
         if self._is_new(hash(row.url)):
             self._pages.add(row)

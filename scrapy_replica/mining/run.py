@@ -193,8 +193,8 @@ def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:
 
 
 def _rules(work: Work, inputs: Inputs, show: Show) -> list[Rule]:
-    rows = show.progress(read(work.files("urls"), dust.UrlRow._fields), "learning rules from URLs")
-    return dust.merged(dust.rules_of(dust.UrlRow._make(row) for row in rows), inputs.rules)
+    rows = show.progress(read(work.files("urls"), dust.ClusterRow._fields), "learning rules from URLs")
+    return dust.merged(dust.rules_of(dust.ClusterRow._make(row) for row in rows), inputs.rules)
 
 
 def _figures(mined: Mined, inputs: Inputs) -> dict[str, Any]:

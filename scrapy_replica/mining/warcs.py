@@ -9,7 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from scrapy_replica.address import host_of
-from scrapy_replica.mining.rows import PageRow, PageWriter, known
+from scrapy_replica.mining.rows import MinedRow, PageWriter, known
 from scrapy_replica.records import Page
 from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.neighbours import Neighbours
@@ -45,11 +45,11 @@ def convert(
     return counts
 
 
-def row_of(record: Record, page: Page | None) -> PageRow:
+def row_of(record: Record, page: Page | None) -> MinedRow:
     """Return the row of a capture and its page, if it is one."""
     url = record.url.partition("#")[0]
     date = record.date.replace(tzinfo=record.date.tzinfo or timezone.utc).timestamp() if record.date else None
-    row = PageRow(url, host_of(url), path_of(url), record.ip, status=record.status, at=date)
+    row = MinedRow(url, host_of(url), path_of(url), record.ip, status=record.status, at=date)
     if page is None:
         return row
     simhash = page.simhash

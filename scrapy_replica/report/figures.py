@@ -13,7 +13,7 @@ from scrapy_replica.urls.rule import Rule
 
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
-    from scrapy_replica.crawldb.results import Place, Point, Savings, Scores, TrapView
+    from scrapy_replica.crawldb.results import Directory, Point, Savings, Scores, TrapView
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
     from scrapy_replica.crawldb.status import Status
 
@@ -58,7 +58,7 @@ class Site(NamedTuple):
     """A host and its directories, each before those below it."""
 
     host: str
-    places: Sequence[Place]
+    places: Sequence[Directory]
     """Those with most URLs; each counts what lies below it as well."""
     n_places: int
     """Directories in all."""

@@ -21,7 +21,7 @@ from scrapy_replica.words.terminal import share as of_all
 from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawldb.results import Place
+    from scrapy_replica.crawldb.results import Directory
     from scrapy_replica.crawldb.status import Traffic
 
 BARS = 15
@@ -153,7 +153,7 @@ def _hosts(figures: Figures) -> list[Chart]:
     return [_bars("hosts", parts, f"Bars: what came of the URLs fetched, of at most {BARS} hosts.")]
 
 
-def _came_of(some: Place | Traffic) -> dict[str, int]:
+def _came_of(some: Directory | Traffic) -> dict[str, int]:
     counts = some.novel, some.duplicates, some.errors, some.others
     return dict(zip(("new pages", "repeats", "errors", "short pages, files"), counts, strict=True))
 

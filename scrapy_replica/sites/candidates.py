@@ -41,7 +41,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(slots=True)
-class Pair:
+class HostPair:
     """Two hosts that share something; *first* < *second* by name."""
 
     first: str
@@ -109,8 +109,8 @@ class Candidates:
         self._store: EvidenceStore = store or MemoryStore()
         self.evidence = HostCache(self._store.read, MAX_EVIDENCE_BYTES if store else math.inf, _weight_of)
         self.met: dict[str, Met] = {}
-        self.pairs: dict[tuple[str, str], Pair] = {}
-        self.partners: dict[str, dict[str, Pair]] = {}
+        self.pairs: dict[tuple[str, str], HostPair] = {}
+        self.partners: dict[str, dict[str, HostPair]] = {}
         """Host -> other host -> their pair; in order of discovery, so that a run can be repeated."""
         self.forgotten: set[str] = set()
         """Hosts that are in no pair, and whose places in the lists count no more."""
@@ -265,7 +265,7 @@ class Candidates:
             if prefixes is not None:
                 pair.election.add(prefixes if pair.first == host else prefixes[::-1], n_hosts)
 
-    def pair(self, one: str, two: str) -> Pair:
+    def pair(self, one: str, two: str) -> HostPair:
         """Return the pair of two hosts, made if there is none yet."""
         names = (one, two) if one < two else (two, one)
         found = self.pairs.get(names)
@@ -279,23 +279,23 @@ class Candidates:
         return found
 
     @staticmethod
-    def _made(names: tuple[str, str], shared: str | None) -> Pair:
+    def _made(names: tuple[str, str], shared: str | None) -> HostPair:
         """Return a new pair of hosts that share one suffix, as kept while they were weak, or nothing."""
-        pair = Pair(*names)
+        pair = HostPair(*names)
         if shared is not None:
             first, second, n_hosts = shared.split("\n")
             pair.n_suffixes = 1
             pair.election.add((first, second), int(n_hosts))
         return pair
 
-    def sample(self, most: int) -> list[Pair]:
+    def sample(self, most: int) -> list[HostPair]:
         """Return at most *most* pairs, half of them such that are no candidates."""
         pairs, weak = list(self.pairs.values()), list(self._weak.items())
         half = most // 2
         first, second = pairs[:: 1 + len(pairs) // half], weak[:: 1 + len(weak) // half]
         return first + [self._made((one, two), shared) for key, shared in second for one, two in [key.split("\n")]]
 
-    def _make_room(self, pairs: dict[Key, Pair], most: int, new: Pair) -> None:
+    def _make_room(self, pairs: dict[Key, HostPair], most: int, new: HostPair) -> None:
         """Forget the weaker half of the *pairs* that came first; the others count as new, and *new* stays."""
         if len(pairs) <= most:
             return
@@ -308,7 +308,7 @@ class Candidates:
             del pairs[key]
             pairs[key] = pair
 
-    def _forget_pair(self, pair: Pair) -> None:
+    def _forget_pair(self, pair: HostPair) -> None:
         self.pairs.pop((pair.first, pair.second), None)
         for name, other in ((pair.first, pair.second), (pair.second, pair.first)):
             partners = self.partners.get(name, {})
@@ -316,7 +316,7 @@ class Candidates:
             if not partners:
                 self.partners.pop(name, None)
 
-    def pairs_of(self, host: str) -> list[Pair]:
+    def pairs_of(self, host: str) -> list[HostPair]:
         """Return the candidate pairs of *host*, first found first."""
         return [pair for pair in self.partners.get(host, {}).values() if pair.n_near or pair.n_suffixes >= MIN_SUFFIXES]
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Doubt, Page, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
-from scrapy_replica.sites.candidates import Candidates, Pair
+from scrapy_replica.sites.candidates import Candidates, HostPair
 from scrapy_replica.sites.canonical_host import Conflict, host_to_keep, is_tried
 from scrapy_replica.sites.copies import Copies
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
@@ -132,7 +132,7 @@ class Detector:
                 self._decide(pair, comparison, self.judge.threshold_for(comparison.coverage), findings)
         return findings
 
-    def _gives_twin(self, pair: Pair, host: str, normal: str) -> bool:
+    def _gives_twin(self, pair: HostPair, host: str, normal: str) -> bool:
         """Tell whether the page in the place of that at the path *normal* of *host* gave items as well."""
         mine, theirs = pair.election.winner() if host == pair.first else pair.election.winner()[::-1]
         rest = relative(normal, mine)
@@ -145,7 +145,7 @@ class Detector:
             self.candidates.add_missing(host_of(url), path_of(url))
         self.candidates.add_aside(page, mark, neighbours, at)
 
-    def decide(self, pair: Pair, threshold: float) -> Findings:
+    def decide(self, pair: HostPair, threshold: float) -> Findings:
         """Judge *pair* by what is known, as when a crawl is over: nothing is asked for any more.
 
         :param threshold: score from which the two are one site.
@@ -158,12 +158,12 @@ class Detector:
                 self._decide(pair, comparison, threshold, findings)
         return findings
 
-    def _due(self, host: str) -> list[Pair]:
+    def _due(self, host: str) -> list[HostPair]:
         """Return the pairs of *host* to look at now: those with most evidence, few that must be read for it."""
         due = [pair for pair in self.candidates.pairs_of(host) if self._is_due(pair)]
         if len(due) > 1:
             due.sort(key=attrgetter("strength"), reverse=True)
-        found: list[Pair] = []
+        found: list[HostPair] = []
         n_read = 0
         for pair in due:
             n_read += pair.other(host) not in self.candidates.evidence
@@ -172,17 +172,17 @@ class Detector:
             found.append(pair)
         return found
 
-    def _is_due(self, pair: Pair) -> bool:
+    def _is_due(self, pair: HostPair) -> bool:
         first, second = pair.next_look
         return (self._n_pages(pair.first) >= first or self._n_pages(pair.second) >= second) and self._may_judge(pair)
 
-    def _next_look(self, pair: Pair) -> tuple[int, int]:
+    def _next_look(self, pair: HostPair) -> tuple[int, int]:
         """Return the pages of either host from which *pair* is looked at again; one without promise seldom."""
         part = _GROWTH if self._is_promising(pair) else 1
         n_first, n_second = self._n_pages(pair.first), self._n_pages(pair.second)
         return n_first + n_first // part + 1, n_second + n_second // part + 1
 
-    def _is_promising(self, pair: Pair) -> bool:
+    def _is_promising(self, pair: HostPair) -> bool:
         """Tell, without their evidence, whether the two may have much in common."""
         if pair.n_near:
             return True
@@ -237,7 +237,7 @@ class Detector:
         """Reach no verdict on *host* any more; those that hold stay."""
         self._never_judged.add(host)
 
-    def recalibrate(self, max_fpr: float, pairs: Iterable[Pair] | None = None) -> Iterator[None]:
+    def recalibrate(self, max_fpr: float, pairs: Iterable[HostPair] | None = None) -> Iterator[None]:
         """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
 
         Starts from the judge the crawl began with, so that no pair is counted twice. By default at most 1,000 pairs, a
@@ -247,12 +247,12 @@ class Detector:
         compared = ((pair.is_candidate, self.compare(pair)) for pair in chosen)
         self.judge = (yield from recalibrated(self._first_judge, compared, max_fpr)) or self.judge
 
-    def compare(self, pair: Pair) -> Comparison:
+    def compare(self, pair: HostPair) -> Comparison:
         """Return the two hosts of *pair* laid side by side."""
         candidates = self.candidates
         return Comparison(candidates.host(pair.first), candidates.host(pair.second), pair.election.winner())
 
-    def _consider(self, pair: Pair, findings: Findings) -> None:
+    def _consider(self, pair: HostPair, findings: Findings) -> None:
         """Judge *pair* if the pages fetched on both have grown enough; else ask for probes."""
         comparison = self.compare(pair)
         pair.next_look = self._next_look(pair)
@@ -264,7 +264,7 @@ class Detector:
         if self._prober.may_ask(pair) and not self._is_hopeless(pair) and self._is_likely(pair, comparison):
             findings.probes += self._prober.ask(pair, comparison, self._host_to_keep(comparison))
 
-    def _may_judge(self, pair: Pair) -> bool:
+    def _may_judge(self, pair: HostPair) -> bool:
         first, second = pair.first, pair.second
         if first in self.verdicts or second in self.verdicts:
             return False  # a page of the copy was on its way when it was blocked
@@ -272,7 +272,7 @@ class Detector:
             return False
         return not self._kept_apart or frozenset((first, second)) not in self._kept_apart
 
-    def _has_grown(self, pair: Pair, comparison: Comparison) -> bool:
+    def _has_grown(self, pair: HostPair, comparison: Comparison) -> bool:
         """Tell whether the pages fetched on both have grown enough to judge.
 
         A quarter more than at the last time is enough, for a pair without hope twice as many.
@@ -282,10 +282,10 @@ class Detector:
         growth = pair.judged_at if self._is_hopeless(pair) else pair.judged_at // 4
         return comparison.n_common >= max(MIN_ALIGNED, pair.judged_at + max(1, growth))
 
-    def _is_hopeless(self, pair: Pair) -> bool:
+    def _is_hopeless(self, pair: HostPair) -> bool:
         return pair.judged_at >= MIN_ALIGNED and pair.score < _CONTRADICTION * self.judge.threshold
 
-    def _decide(self, pair: Pair, comparison: Comparison, wanted: float, findings: Findings) -> bool:
+    def _decide(self, pair: HostPair, comparison: Comparison, wanted: float, findings: Findings) -> bool:
         pair.score = self._score(comparison)
         if self._is_hopeless(pair):
             findings.certain.append((pair.first, pair.second))
@@ -337,7 +337,7 @@ class Detector:
         """Return how sure the judge is that *pair* is one site, 0 where it states different things."""
         return 0.0 if pair.states_other else self.judge.score(pair)
 
-    def _is_likely(self, pair: Pair, comparison: Comparison) -> bool:
+    def _is_likely(self, pair: HostPair, comparison: Comparison) -> bool:
         n_aligned = len(comparison.aligned)
         if n_aligned >= MIN_ALIGNED:
             return pair.score >= _CONTRADICTION * self.judge.threshold

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from scrapy_replica.sites.alignment import joined, relative
-from scrapy_replica.sites.candidates import Candidates, Pair
+from scrapy_replica.sites.candidates import Candidates, HostPair
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, sample_hash
 from scrapy_replica.sites.features import Comparison
 
@@ -46,11 +46,11 @@ class Prober:
     def __init__(self, candidates: Candidates, most_of_host: int) -> None:
         self._candidates, self._most_of_host = candidates, most_of_host
 
-    def may_ask(self, pair: Pair) -> bool:
+    def may_ask(self, pair: HostPair) -> bool:
         """Tell whether more may be asked for to decide *pair*."""
         return pair.n_probes < _MOST_OF_PAIR
 
-    def ask(self, pair: Pair, comparison: Comparison, kept: HostEvidence) -> list[Probe]:
+    def ask(self, pair: HostPair, comparison: Comparison, kept: HostEvidence) -> list[Probe]:
         """Ask the host that would be *kept* for pages already fetched on the other one, and then the other way round.
 
         The first cost nothing where they are there; the others make a page that is fetched next one to compare.
@@ -62,7 +62,7 @@ class Prober:
         return asked + self._ask(pair, second, first, prefixes[::-1], may_guess=False)
 
     def _ask(
-        self, pair: Pair, source: HostEvidence, target: HostEvidence, prefixes: tuple[str, str], *, may_guess: bool
+        self, pair: HostPair, source: HostEvidence, target: HostEvidence, prefixes: tuple[str, str], *, may_guess: bool
     ) -> list[Probe]:
         """Ask *target* for pages of *source*."""
         met = self._candidates.record(target.name)

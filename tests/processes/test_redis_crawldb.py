@@ -30,7 +30,7 @@ from scrapy_replica.crawldb.redis import database
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.redis.reader import Follower
-from scrapy_replica.crawldb.redis.records import LAYOUT, Place, Records, Row
+from scrapy_replica.crawldb.redis.records import LAYOUT, OrderPlace, Records, UrlColumns
 from scrapy_replica.urls.interchange import clean_param
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -90,7 +90,7 @@ class TestMachine(OnRedis.TestCase):
 
 
 PLACES = st.builds(
-    Place,
+    OrderPlace,
     st.booleans(),
     st.sampled_from([0, 1, -1]) | st.integers(-(1 << 63) + 1, (1 << 63) - 1),
     st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0]),
@@ -99,7 +99,7 @@ PLACES = st.builds(
 
 @given(st.lists(PLACES))
 def test_packed_places_sort_as_urls_do(places):
-    assert [Place.unpack(one.pack()) for one in places] == places
+    assert [OrderPlace.unpack(one.pack()) for one in places] == places
     in_order = sorted(places, key=lambda one: (one.is_demoted, -one.priority, -one.score))
     assert [one.pack() for one in in_order] == sorted(one.pack() for one in places)
 
@@ -116,7 +116,7 @@ URLS = st.sampled_from(
 
 @given(URLS, st.integers(0, 9), st.integers(-(1 << 63), (1 << 63) - 1) | st.none(), st.binary() | st.none())
 def test_records(address, host, key, payload):
-    row = Row(7, host, f"{address}\udc80", key, 2, True, -5, 0.25, 3, None, payload, 1)
+    row = UrlColumns(7, host, f"{address}\udc80", key, 2, True, -5, 0.25, 3, None, payload, 1)
     records = OneHost("a.example")
     if address != "\x00":  # which is no URL
         assert records.unpack(7, records.pack(row)) == row

@@ -19,7 +19,7 @@ every other page of the first hundred was one."""
 EVERY = 4
 
 
-class Probe(NamedTuple):
+class WaitingProbe(NamedTuple):
     """A page to ask for, and where it was thought of."""
 
     page: ProbeUrl
@@ -38,17 +38,17 @@ class Probes:
         self.may_enter = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._pages = self._free_at = store.pages.count(EARLY_PAGES)
-        self._mirrors: deque[Probe] = deque()
-        self._rules: deque[Probe] = deque()
+        self._mirrors: deque[WaitingProbe] = deque()
+        self._rules: deque[WaitingProbe] = deque()
 
     def add_of_mirrors(self, urls: Iterable[ProbeUrl], found_on: Observation) -> None:
         """Take probes that decide about a mirror."""
-        self._mirrors.extend(Probe(url, found_on.depth + 1, found_on.url_id) for url in urls)
+        self._mirrors.extend(WaitingProbe(url, found_on.depth + 1, found_on.url_id) for url in urls)
 
     def add_of_rules(self, forms: Iterable[str], depth: int, found_on: int) -> None:
         """Take probes that decide about a rewrite rule, thought of at a page of that *depth* and id."""
         urls = (ProbeUrl(form, host_of(form), is_known=True) for form in forms)
-        self._rules.extend(Probe(url, depth + 1, found_on) for url in urls)
+        self._rules.extend(WaitingProbe(url, depth + 1, found_on) for url in urls)
 
     def add_page(self) -> None:
         """Take note that a page was fetched."""
@@ -68,7 +68,7 @@ class Probes:
                 unknown = probe._replace(page=probe.page._replace(is_known=False))
                 self._counts["dust/probes"] += self._ask(probe) or self._ask(unknown)
 
-    def _ask(self, probe: Probe) -> bool:
+    def _ask(self, probe: WaitingProbe) -> bool:
         page = probe.page
         if page.is_known:
             return self._store.urls.rescore({self._intake.key(page.url): URGENT}) > 0

@@ -21,7 +21,7 @@ READ = 420
 """Characters of the main text that are shown: six lines of a terminal."""
 
 
-class Asked(NamedTuple):
+class ShownPage(NamedTuple):
     """A page as it is shown; its title and text are cleaned, its URL is as the crawl knows it."""
 
     url: str
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
     """Beginning of the main text."""
 
 
-def asked_about(job: SqliteReader, most: int) -> list[Asked]:
+def asked_about(job: SqliteReader, most: int) -> list[ShownPage]:
     """Return the pages, at most so many, of which it teaches most to hear whether they are on the topic.
 
     :raises ValueError: the crawl has no topic that it could learn.
@@ -46,7 +46,7 @@ def asked_about(job: SqliteReader, most: int) -> list[Asked]:
         Candidate(one.url, one.host, finite(model.relevance(one.terms)), one.terms) for one in questions.values()
     ]
     return [
-        Asked(
+        ShownPage(
             page.url,
             page.host,
             cleaned(questions[page.url].title or ""),

@@ -23,7 +23,7 @@ from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
 from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed, pack
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
-from scrapy_replica.crawldb.redis.records import LAYOUT, Records, Row
+from scrapy_replica.crawldb.redis.records import LAYOUT, Records, UrlColumns
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.redis.urls import RedisUrlTable, Taken
 from scrapy_replica.crawldb.remote import RemoteUpdate
@@ -124,7 +124,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         that are not kept, and rules that had ended elsewhere, keys and rows.
         """
         packed = self._records.pack
-        urls = [(url_id, None if row is None else packed(Row(*row))) for url_id, _, row in changes.urls]
+        urls = [(url_id, None if row is None else packed(UrlColumns(*row))) for url_id, _, row in changes.urls]
         self.urls.landed(url_id for url_id, _, row in changes.urls if row is None or row[4] != LEASED)
         suppressed = [(key, row) for table, key, row in changes.rows if table == "suppressed" and row is not None]
         new = [url_id for url_id, before, _ in changes.urls if before is None]

@@ -9,7 +9,7 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed
-from scrapy_replica.crawldb.redis.records import Records, Row
+from scrapy_replica.crawldb.redis.records import Records, UrlColumns
 from scrapy_replica.crawldb.redis.server import PASSED_OVER, Server
 
 MOST_CHANGES = 1_000
@@ -126,7 +126,7 @@ def _number(entry: tuple[bytes, Any]) -> int:
     return int(entry[0].partition(b"-")[0])
 
 
-def all_urls(server: Server, records: Records) -> Iterator[list[tuple[int, Row]]]:
+def all_urls(server: Server, records: Records) -> Iterator[list[tuple[int, UrlColumns]]]:
     """Yield the URLs of the job on *server* and their rows, batch by batch.
 
     :raises ValueError: the last number that was given is none.

@@ -24,7 +24,7 @@ FLOAT, BITS = struct.Struct(">d"), struct.Struct(">Q")
 USUAL_PLACE, OTHER_PLACE = struct.Struct(">BQ"), struct.Struct(">BQQ")
 
 
-class Place(NamedTuple):
+class OrderPlace(NamedTuple):
     """What the order of waiting URLs goes by, before the order in which they were found."""
 
     is_demoted: bool
@@ -44,7 +44,7 @@ class Place(NamedTuple):
         return OTHER_PLACE.pack(demoted | (FIRST if self.priority > 0 else LAST), MOST - self.priority, score)
 
     @classmethod
-    def unpack(cls, packed: bytes) -> Place:
+    def unpack(cls, packed: bytes) -> OrderPlace:
         """Return what :meth:`pack` made bytes of."""
         is_usual = packed[0] & ~DEMOTED == USUAL
         priority = 0 if is_usual else MOST - BITS.unpack(packed[1:9])[0]
@@ -62,7 +62,7 @@ SCHEMES = ("http://", "https://")
 """What most URLs begin with, before the name of their host, which their record leaves out: it is a fifth of it."""
 
 
-class Row(NamedTuple):
+class UrlColumns(NamedTuple):
     """A row of the table, its columns in their order."""
 
     id: int
@@ -116,21 +116,21 @@ class Records:
         _, name, slot, _ = unpack(row)
         return name, slot
 
-    def pack(self, row: Row) -> bytes:
+    def pack(self, row: UrlColumns) -> bytes:
         """Return the record of a URL."""
-        place = Place(bool(row.is_demoted), row.priority, row.score).pack()
+        place = OrderPlace(bool(row.is_demoted), row.priority, row.score).pack()
         name = self.host(row.host)[0]
         rest = [_short(row.url, name), packed_key(row.key), row.depth, row.parent, row.payload, row.permission]
         return b"%d%c%b%b%b" % (row.state, len(place), place, row.host.to_bytes(HOST_BYTES, "big"), pack(rest))
 
-    def unpack(self, url_id: int, record: bytes) -> Row:
+    def unpack(self, url_id: int, record: bytes) -> UrlColumns:
         """Return the row that :meth:`pack` made a record of."""
         end = 2 + record[1]
-        place = Place.unpack(record[2:end])
+        place = OrderPlace.unpack(record[2:end])
         host = int.from_bytes(record[end : end + HOST_BYTES], "big")
         url, key, *rest = unpack(record[end + HOST_BYTES :])
         signed = int.from_bytes(key, "big", signed=True) if key else None
-        return Row(url_id, host, self._long(url, host), signed, record[0] - ord("0"), *place, *rest)
+        return UrlColumns(url_id, host, self._long(url, host), signed, record[0] - ord("0"), *place, *rest)
 
     def _long(self, url: str, host: int) -> str:
         scheme = ord(url[0]) if url else len(SCHEMES)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_replica.crawldb.contract import NewUrl, UrlRow
 from scrapy_replica.crawldb.redis.mirror import Mirror
-from scrapy_replica.crawldb.redis.records import Records, Row, packed_key
+from scrapy_replica.crawldb.redis.records import Records, UrlColumns, packed_key
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Head
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
@@ -162,7 +162,7 @@ class RedisUrlTable(UrlTable):
             self._take_over([(row.id, row) for row in rows])
             known.update({row.key: (row.id, *row[3:8]) for row in rows if row.key is not None})
 
-    def _unpacked(self, url_id: int, record: bytes) -> Row:
+    def _unpacked(self, url_id: int, record: bytes) -> UrlColumns:
         with self._records.understanding():
             row = self._records.unpack(url_id, record)
             if row.host not in self.hosts.rows:
