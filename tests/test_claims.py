@@ -96,8 +96,8 @@ def pages_of(host, n, first=0):
 
 def hold(db, crawl):
     """Let the detector reach the verdict."""
-    crawl.replicas._enact(VERDICT, is_manual=False)
-    crawl.replicas._write(VERDICT, is_manual=False)
+    db.verdicts.enter(VERDICT, 1.0, None)
+    assert crawl.replicas.apply_remote([VERDICT.copy]) == [VERDICT]
 
 
 def follow(crawl, url_id, urls):

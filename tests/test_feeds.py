@@ -14,7 +14,7 @@ from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.run import feeds
-from scrapy_replica.components import outputs
+from scrapy_replica.components import feeds as feeds_module
 from scrapy_replica.components.feeds import other_fields, refusal
 
 PAGES = {f"http://a.example/{n}": page([f"/{n + 1}"], seed=n, title=f'two\nlines, "{n}"') for n in range(12)}
@@ -162,7 +162,7 @@ class TestRefusal:
         assert path.read_text() == "url,markdown\n"
 
     def test_a_store_whose_package_is_missing_is_refused(self, tmp_path, capsys, monkeypatch):
-        monkeypatch.setitem(outputs.REPLACED, "s3", "no-such-package")
+        monkeypatch.setitem(feeds_module.REPLACED, "s3", "no-such-package")
         with pytest.raises(SystemExit) as end:
             execute(["scrapy", "replica", "crawl", "http://a.example/", "-o", "s3://bucket/%(time)s.jsonl"])
         told = capsys.readouterr()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_replica.crawl.urls.gates import FIRST, Gates, place_of
+from scrapy_replica.crawl.urls.gates import FIRST, Gates, destination_of
 from scrapy_replica.records import Link
 
 HOST = "http://site.example"
@@ -66,4 +66,4 @@ class TestGates:
     ],
 )
 def test_where_to_come_back_to_is_no_part_of_the_place(location, place):
-    assert place_of(f"{HOST}/apply/7", HOST + location) == HOST + place
+    assert destination_of(f"{HOST}/apply/7", HOST + location) == HOST + place

@@ -311,7 +311,7 @@ class TestTurning:
             return Counter(known.state for known in store.urls.find([hash(url) for url in sites[1]]).values())
 
         run()
-        verdict = dict(crawl.replicas._detector.verdicts)["b.example"]
+        verdict = crawl.replicas.verdict_of("b.example")
         n_dropped = states()[State.DROPPED]
         assert n_dropped >= 28
         now[0] = 30 * 86_400 - 1
@@ -323,7 +323,7 @@ class TestTurning:
         assert states()[State.WAITING] == n_dropped
         assert [v for v, _ in store.verdicts.holding()] == []
         run()
-        again = crawl.replicas._detector.verdicts["b.example"]
+        again = crawl.replicas.verdict_of("b.example")
         assert again.canonical == verdict.canonical
         assert states()[State.WAITING] == 0
         store.close()

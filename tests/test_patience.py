@@ -63,13 +63,13 @@ class TestRetryAfter:
 
     async def test_a_wish_to_wait_is_no_failure(self, monkeypatch):
         """What a page stands for comes back when the page is given up, not each time that its host wants to wait."""
-        failed, as_it_is = [], Crawl.failed
+        failed, as_it_is = [], Crawl.observe_failure
 
         def noted(crawl, url_id, status, *args, **kwargs):
             failed.append(status)
             as_it_is(crawl, url_id, status, *args, **kwargs)
 
-        monkeypatch.setattr(Crawl, "failed", noted)
+        monkeypatch.setattr(Crawl, "observe_failure", noted)
         for refusals, statuses in ((3, []), (99, [429])):
             failed.clear()
             served, _, _ = web(refusals, (429, {"Retry-After": "0"}, ""))
