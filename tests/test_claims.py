@@ -49,7 +49,8 @@ class PlainGets:
     def again(self, payload):
         return payload
 
-    elsewhere = again
+    def elsewhere(self, payload, url):
+        return payload
 
     def callback(self, payload):
         return ""
