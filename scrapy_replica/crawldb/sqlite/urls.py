@@ -6,57 +6,32 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from scrapy_replica.crawldb.contract import URGENT, Found, Known, NewUrl, Permission, UrlRow
-from scrapy_replica.crawldb.remote import FoundUrl
+from scrapy_replica.crawldb.contract import URGENT, Found, NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, damaged
 from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
 from scrapy_replica.crawldb.sqlite.hosts import HostTable
-from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, STATES, WAITING
-
-MAX_ABSENT = 10_000
-"""Keys that are held of which no URL is known, 60 bytes each; then all are forgotten."""
-
-MAX_FINDERS = 1_000
-"""URLs of pages that are held for what was found on them, 200 bytes each; then all are forgotten."""
+from scrapy_replica.crawldb.sqlite.known_urls import COLUMNS, IN_ORDER, SELECTED, KnownUrls
+from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, WAITING
 
 WAITING_META = "waiting"
 
 LAST_ID_META = "last id"
 """Key of the last id given when URLs were last deleted, lest one be given again."""
 
-PERMISSIONS = tuple(Permission)
-"""By their values, which Python finds five times faster so."""
-
 IS_DEMOTED = f"state = {WAITING} AND is_demoted"
-
-COLUMNS = "url, key, score, priority, is_demoted, depth, parent, payload, permission"
-
-SELECTED = f"id, host, {COLUMNS}, EXISTS (SELECT 1 FROM pages WHERE pages.url = urls.id)"
-"""What makes a row of a URL that waits or was taken."""
-
-IN_ORDER = f"WHERE state = {WAITING} AND host = ? ORDER BY is_demoted, priority DESC, score DESC, id"
-"""What waits of a host, next first."""
 
 INSERT = f"INSERT INTO urls (id, host, state, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-class UrlTable:
+class UrlTable(KnownUrls):
     """One row for each URL; rows that wait, by host, make the frontier.
 
     New rows are numbered here: only the crawl that has the job open writes them.
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
         self._frontier = self._make_frontier()
-        self.hosts = HostTable(connection, self._frontier)
-        self._absent: set[int] = set()
-        """Keys that were looked for and of which no URL is known."""
-        self._leased: dict[int, UrlRow] = {}
-        """What is being fetched, as it was taken: it is asked about a dozen times before it is done."""
-        self._finders: dict[int, str] = {}
-        """Id -> URL, of pages that were asked for: what is taken next was mostly found on the same."""
+        super().__init__(connection, HostTable(connection, self._frontier))
         self._changed: set[int] = set()
         """Hosts whose waiting URLs changed in the open span."""
         self.waiting = int(connection.meta(WAITING_META) or 0)
@@ -96,24 +71,6 @@ class UrlTable:
         self._frontier.fill(self._changed & self.hosts.rows.keys())
 
     # Entering
-
-    def find(self, keys: Collection[int]) -> dict[int, Known]:
-        """Return what is known of the URLs of those *keys*; unknown ones are left out."""
-        asked = [key for key in keys if key not in self._absent]
-        rows = self._rows_of(asked, "id, key, state, parent")
-        found = {row[1]: Known(row[0], STATES[row[2]], row[3]) for row in rows}
-        if len(found) < len(asked):
-            self._miss(key for key in asked if key not in found)
-        return found
-
-    def _miss(self, keys: Iterable[int]) -> None:
-        """Take note that there are no URLs of *keys*: most are entered next, and need not be looked for again."""
-        if len(self._absent) > MAX_ABSENT:
-            self._absent.clear()
-        self._absent.update(keys)
-
-    def _rows_of(self, keys: Collection[int], columns: str, column: str = "key") -> list[Any]:
-        return self._connection.rows_of(f"SELECT {columns} FROM urls WHERE {column} IN", keys)
 
     def discover(self, urls: Sequence[NewUrl]) -> list[tuple[int, Found]]:
         """Enter *urls*; one that waits in a worse place is moved, one that was dropped comes back.
@@ -229,25 +186,6 @@ class UrlTable:
         """Let the slot take part again."""
         self._frontier.release(slot)
 
-    def _waiting(self, row: Sequence[Any]) -> UrlRow:
-        url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, permission, was_fetched = row
-        name, slot = self.hosts.rows[host]
-        return UrlRow(
-            url_id,
-            name,
-            slot,
-            url,
-            key,
-            score,
-            priority,
-            bool(is_demoted),
-            depth,
-            parent,
-            payload,
-            PERMISSIONS[permission],
-            bool(was_fetched),
-        )
-
     def claimed(self) -> Sequence[str]:
         """Return the names of the hosts that were given to this process since the last call, which others had before.
 
@@ -271,19 +209,6 @@ class UrlTable:
     def _best(self, host: int, most: int) -> list[UrlRow]:
         rows = self._read(f"SELECT {SELECTED} FROM urls {IN_ORDER} LIMIT ?", (host, most))
         return [self._waiting(row) for row in rows]
-
-    def waiting_urls(self, host: str, most: int) -> list[str]:
-        """Return the best waiting URLs of *host*, at most *most*."""
-        sql = f"SELECT is_demoted, -priority, -score, id, url FROM urls {IN_ORDER} LIMIT ?"
-        rows = [row for host_id in self.hosts.ids_of(host) for row in self._read(sql, (host_id, most))]
-        if len(rows) > most:
-            rows.sort()  # of several slots
-        return [row[4] for row in rows[:most]]
-
-    def leased_urls(self, host: str) -> list[str]:
-        """Return the URLs of *host* that are being fetched."""
-        sql = f"SELECT url FROM urls INDEXED BY leased WHERE state = {LEASED} AND host = ?"
-        return [url for host_id in self.hosts.ids_of(host) for (url,) in self._read(sql, (host_id,))]
 
     def set_scores(self, scores: Sequence[tuple[UrlRow, float]]) -> None:
         """Give URLs that :meth:`heads` returned, and that still wait, other scores, as :meth:`rescore` does."""
@@ -400,44 +325,6 @@ class UrlTable:
         change = f"is_demoted = 0{f', permission = {Permission.EXEMPT.value}' if is_exempt else ''}"
         dropped = self._wait(url_id, change, f"state = {DROPPED}")
         return dropped if dropped is not None else self._wait(url_id, change, IS_DEMOTED)
-
-    def url_of(self, url_id: int) -> str:
-        """Return the URL of that id."""
-        if (taken := self._leased.get(url_id)) is not None:
-            return taken.url
-        url = self._finders.get(url_id)
-        if url is None:
-            url = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
-            if len(self._finders) >= MAX_FINDERS:
-                self._finders.clear()
-            self._finders[url_id] = url
-        return url
-
-    def row(self, url_id: int) -> UrlRow:
-        """Return the URL of that id as it was entered; its payload is kept until it brought its page."""
-        if (taken := self._leased.get(url_id)) is not None:
-            return taken
-        return self._waiting(self._read(f"SELECT {SELECTED} FROM urls WHERE id = ?", (url_id,)).fetchone())
-
-    def is_first(self, url_id: int) -> bool:
-        """Tell whether the URL of that id, which was taken, is certainly fetched for the first time."""
-        return (taken := self._leased.get(url_id)) is not None and not taken.was_fetched
-
-    def found(self, url_ids: Sequence[int]) -> list[FoundUrl]:
-        """Return how the URLs of those ids were found, but for what is dropped."""
-        sql = (
-            "SELECT urls.url, host.name, urls.payload, urls.parent, finder.name FROM urls"
-            " JOIN hosts AS host ON host.id = urls.host LEFT JOIN urls AS page ON page.id = urls.parent"
-            f" LEFT JOIN hosts AS finder ON finder.id = page.host WHERE urls.id = ? AND urls.state <> {DROPPED}"
-        )
-        return [FoundUrl(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
-
-    def key_of(self, url_id: int) -> int | None:
-        """Return the key of the URL of that id."""
-        if (taken := self._leased.get(url_id)) is not None:
-            return taken.key
-        key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
-        return key
 
     def forget(self, url_id: int) -> None:
         """Delete a URL that waits; a link may find it anew."""
