@@ -143,7 +143,6 @@ class Work(NamedTuple):
 
     @classmethod
     def read(cls, name: str) -> Work:
-        """Return the work of that *name*."""
         word, _, rest = name.partition(" ")
         if word == "of":
             return cls(Claim.read(rest))

@@ -97,7 +97,7 @@ def pages_of(host, n, first=0):
 
 def hold(db, crawl):
     """Let the detector reach the verdict."""
-    db.verdicts.enter(VERDICT, 1.0, None)
+    db.verdicts.enter(VERDICT, 0.0, 1e12)
     assert crawl.replicas.apply_remote([VERDICT.copy]) == [VERDICT]
 
 

@@ -71,7 +71,6 @@ class Fetches(Parts):
         return observation
 
     def is_to_be_read(self, url: str, url_id: int, text: bytes) -> bool:
-        """Tell whether the page at *url*, whose id is *url_id* and all of whose text *text*, is to be read."""
         return self.reading.wants(url, text) or self.evidence.awaits(url_id)
 
     def _observe_unread(self, page: Page, url_id: int, depth: int, size: int | None) -> Observation:

@@ -80,7 +80,6 @@ class OrderTable:
         self._write("UPDATE orders SET done_at = ?, answer = ? WHERE id = ?", (at, answer, order_id))
 
     def row(self, order_id: int) -> Order:
-        """Return the order of that id."""
         return next(self._rows("id = ?", (order_id,)))
 
     def done(self, kind: str) -> Iterator[Order]:

@@ -83,7 +83,6 @@ class RuleTable:
         yield from self._rows(f"state = '{Standing.REFUTED.value}'")
 
     def row(self, rule_id: int) -> RuleRow | None:
-        """Return the rule of that id."""
         return next(self._rows("id = ?", rule_id), None)
 
     def _rows(self, condition: str, *values: str | int) -> Iterator[RuleRow]:

@@ -18,11 +18,9 @@ class SeedTable:
         self._write("INSERT OR IGNORE INTO seed_hosts VALUES (?)", (host,))
 
     def hosts(self) -> list[str]:
-        """Return the hosts of the seeds."""
         return [host for (host,) in self._read("SELECT host FROM seed_hosts")]
 
     def are_on(self, host: str) -> bool:
-        """Tell whether *host* is one of the seeds'."""
         return self._read("SELECT 1 FROM seed_hosts WHERE host = ?", (host,)).fetchone() is not None
 
     def set_dates(self, dates: Mapping[int, float]) -> None:

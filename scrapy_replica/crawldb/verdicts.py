@@ -102,7 +102,6 @@ class UncertainPairTable:
         self._write("DELETE FROM uncertain_pairs WHERE pair = ?", (_name(a, b),))
 
     def forget(self, host: str) -> None:
-        """Forget the pairs of *host*."""
         self._write("DELETE FROM uncertain_pairs WHERE copy = ?1 OR canonical = ?1", (host,))
 
     def all(self) -> list[UncertainPair]:

@@ -169,7 +169,6 @@ class HostRows:
         return bool((np.bitwise_count(mine[:, None] ^ theirs) <= SAME_PAGE_BITS).any())
 
     def rows(self, host: str) -> list[EvidenceRow]:
-        """Return the rows of *host*."""
         start, end = self._spans.get(host, (0, 0))
         found = self._rows.slice(start, end - start)
         columns = [found.column(name).to_pylist() for name in EvidenceRow._fields]

@@ -114,7 +114,6 @@ class PageWriter:
             self._pages.add(row)
 
     def link(self, host: str, source: str) -> None:
-        """Take a link to *host* from another host, *source*."""
         domain = registered_domain(source)
         if self._is_new(hash((host, domain))):
             self._links.add((host, domain))

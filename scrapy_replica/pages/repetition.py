@@ -59,7 +59,6 @@ class HostBlocks:
         return bool(self._repeated) and block_hash(block) in self._repeated
 
     def without_repeated(self, text: str) -> str:
-        """Return *text* without the blocks that the host repeats."""
         if not self._repeated:
             return text
         return "\n".join(line for line in text.split("\n") if not self.is_repeated(line))

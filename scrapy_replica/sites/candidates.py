@@ -160,7 +160,6 @@ class Candidates:
         self._add_path(host, normal_path(path), path)
 
     def add_link(self, host: str, source: str) -> None:
-        """Take note of a link to *host* from the host *source*."""
         met, domain = self.record(host), registered_domain(source)
         if len(met.readers) < MAX_READERS and domain not in met.readers:
             met.readers += (domain,)

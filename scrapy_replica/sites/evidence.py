@@ -111,7 +111,6 @@ class PageMark:
 
 
 def mark_of(page: Page) -> PageMark:
-    """Return the mark of *page*."""
     title, title_pattern = marks_of_title(page.title or "")
     language = guess_language(page.text)
     if language is None and page.language and re.fullmatch("[a-z]{2}", page.language[:2].lower()):

@@ -189,7 +189,6 @@ FEATURES: dict[str, Callable[[Comparison], float]] = {
 
 
 def features_of(pair: Comparison, names: Sequence[str]) -> list[float]:
-    """Return the values of the features *names* of *pair*."""
     return [FEATURES[name](pair) for name in names]
 
 

@@ -24,7 +24,6 @@ class Neighbours(NamedTuple):
 
     @classmethod
     def of(cls, page: Page) -> Neighbours:
-        """Return the neighbours of *page*."""
         return cls(
             host_of(page.canonical) if page.canonical else None,
             tuple(sorted({host_of(url) for _, url in page.alternates})),

@@ -131,7 +131,6 @@ class RuleJudge:
 
 @lru_cache(1)
 def shipped() -> RuleJudge:
-    """Return the judge that ships."""
     return RuleJudge.load()
 
 

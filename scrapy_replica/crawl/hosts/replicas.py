@@ -190,7 +190,6 @@ class Replicas:
                 evidence.origin = origin_of(url)
 
     def add_link(self, host: str, source: str) -> None:
-        """Take note of a link to *host* from the host *source*."""
         if self._config.mirrors and self._db.is_leader:
             self._detector.candidates.add_link(host, source)
 

@@ -71,7 +71,6 @@ class StoredEvidence:
         return [text for known in near for text in _near_texts(self._db.pages.text_places(known, MAX_HOSTS + 1), host)]
 
     def forget_pages(self, host: str) -> None:
-        """Forget the marks of the pages of *host*."""
         self._db.pages.forget_marks(host)
 
 

@@ -26,7 +26,6 @@ class Repetition:
         self._hosts: HostCache[HostBlocks] = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
 
     def of(self, host: str) -> HostBlocks:
-        """Return the blocks of *host*."""
         return self._hosts.of(host)
 
     def forget(self, host: str) -> None:

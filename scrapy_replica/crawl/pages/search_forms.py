@@ -103,7 +103,6 @@ class Forms:
         return True
 
     def query(self, host: str) -> DomainQuery:
-        """Return the domain query of *host*."""
         return self._sites.of(host).query
 
 

@@ -76,7 +76,6 @@ class HostPages:
         return max(shared, key=lambda one: len(one[1]))[0] if shared else None
 
     def has(self, cluster: int) -> bool:
-        """Tell whether there is a page of *cluster*."""
         return cluster in self._sizes
 
     def redirect(self, location: str, callback: int, name: str) -> int | None:

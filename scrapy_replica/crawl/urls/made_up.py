@@ -51,6 +51,8 @@ INWARD = 0.8
 """Share of the links of a labyrinth's pages to their own host that lead to more of it. A menu, a way home lead out."""
 MAX_WAYS = 1_000
 """Places of a host of which is held whether a reader is led there. A host with more holds no labyrinth."""
+MAX_PLACES = 100
+"""Places of a host that are measured; the one observed least recently is forgotten first."""
 MAX_IDS = 2_000
 """Pages of a made-up place that are remembered; what an older one led to does not wait."""
 _COUNT = (1 << 7) - 1
@@ -135,13 +137,10 @@ class MadeUp:
     """Watches the text and the links of one host, each directory of the first level by itself.
 
     All of it is held in memory only: where a host is met again it is measured from the first page on.
-
-    :param max_places: the place observed least recently is forgotten first.
     """
 
-    def __init__(self, max_places: int = 100) -> None:
+    def __init__(self) -> None:
         self._places: OrderedDict[str, _Place] = OrderedDict()
-        self._max_places = max_places
         self._is_shown: dict[str, bool] = {}
         """Place that pages elsewhere on the host lead to -> whether one of them shows its reader the way."""
 
@@ -154,7 +153,7 @@ class MadeUp:
         name = _place_of(page.url)
         place = self._places.setdefault(name, _Place())
         self._places.move_to_end(name)
-        if len(self._places) > self._max_places:
+        if len(self._places) > MAX_PLACES:
             self._places.popitem(last=False)
         place.n_pages += 1
         place.stems.append(stems)

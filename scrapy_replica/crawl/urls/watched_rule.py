@@ -113,7 +113,6 @@ class WatchedRule:
 
     @property
     def level(self) -> Level:
-        """What it may do."""
         return Level(self.is_acting, self.is_certain, self.has_images)
 
     @property

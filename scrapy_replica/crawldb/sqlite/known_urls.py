@@ -84,7 +84,6 @@ class KnownUrls:
         )
 
     def url_of(self, url_id: int) -> str:
-        """Return the URL of that id."""
         if (taken := self._leased.get(url_id)) is not None:
             return taken.url
         url = self._finders.get(url_id)
@@ -115,7 +114,6 @@ class KnownUrls:
         return [FoundUrl(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
 
     def key_of(self, url_id: int) -> int | None:
-        """Return the key of the URL of that id."""
         if (taken := self._leased.get(url_id)) is not None:
             return taken.key
         key: int | None = self._read("SELECT key FROM urls WHERE id = ?", (url_id,)).fetchone()[0]

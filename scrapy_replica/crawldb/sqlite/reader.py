@@ -164,7 +164,6 @@ class SqliteReader:
         return found[0] if found else None
 
     def host_names(self) -> list[str]:
-        """Return the names of all hosts."""
         return self._column("SELECT DISTINCT name FROM hosts", ())
 
     def _suppressed(self, url_id: int) -> tuple[list[Claim], list[str]]:

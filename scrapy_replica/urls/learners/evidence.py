@@ -186,7 +186,6 @@ def by_host(urls: Sequence[str], clusters: Sequence[Hashable]) -> Iterator[HostE
 
 
 def evidence_of(host: str, patterns: Sequence[UrlPattern], clusters: Sequence[int]) -> HostEvidence:
-    """Return the evidence of one *host*."""
     ordered = _filled(HostEvidence(host, is_sorted=False), patterns, clusters)
     evidence = _filled(HostEvidence(host), patterns, clusters)
     # one stray conflict is a page that changed between two fetches; several say that the order has a meaning
