@@ -15,7 +15,7 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.commands.served import ServedJob
 from scrapy_replica.words.terminal import percent
 
-HOST, N = "http://a.example/", 60
+HOST, N = "http://a.example/", 40
 
 
 def answer(request):
