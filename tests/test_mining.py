@@ -275,11 +275,11 @@ class TestEvidence:
 
 class TestRules:
     def urls(self, host="a.example", n=80):
-        rows = [dust.UrlRow(host, f"http://{host}/{k}?sid={s}", 1000 + k) for k in range(n) for s in (k, k + 7)]
-        return rows + [dust.UrlRow(host, f"http://{host}/{k}", 1000 + k) for k in range(0, n, 3)]
+        rows = [dust.ClusterRow(host, f"http://{host}/{k}?sid={s}", 1000 + k) for k in range(n) for s in (k, k + 7)]
+        return rows + [dust.ClusterRow(host, f"http://{host}/{k}", 1000 + k) for k in range(0, n, 3)]
 
     def test_each_host_teaches_its_own(self):
-        other = [dust.UrlRow("b.example", f"http://b.example/?id={k}", k) for k in range(80)]
+        other = [dust.ClusterRow("b.example", f"http://b.example/?id={k}", k) for k in range(80)]
         found = list(dust.rules_of([*self.urls(), *other]))
         assert [(rule.host, rule.transformation) for rule in found] == [("a.example", (Step("drop", "sid"),))]
 

@@ -111,16 +111,16 @@ class TestRulePriors:
     def test_a_guess_that_was_wrong_on_two_hosts_is_not_made_again(self):
         carried = RulePriors()
         (guess,) = self.proposed(carried)
-        carried.refuted(guess)
+        carried.add_refuted(guess)
         assert self.proposed(carried) == [guess]
-        carried.refuted(rule(*guess.transformation, host="other.example"))
+        carried.add_refuted(rule(*guess.transformation, host="other.example"))
         assert self.proposed(carried) == []
 
     def test_unless_it_is_right_on_as_many(self):
         carried = RulePriors()
         (guess,) = self.proposed(carried)
         for host in "ab":
-            carried.refuted(rule(*guess.transformation, host=host))
+            carried.add_refuted(rule(*guess.transformation, host=host))
         for host in "cd":
-            carried.proved(rule(*guess.transformation, host=host))
+            carried.add_certain(rule(*guess.transformation, host=host))
         assert self.proposed(carried) == [guess]
