@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from enum import Enum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, get_args, get_type_hints
 
@@ -230,7 +231,7 @@ class Config:
         """
         names = {PREFIX + f.name.upper(): f.name for f in fields(cls)}
         _refuse_unknown((name for name in settings if str(name).startswith(PREFIX)), names)
-        hints = _types(cls)
+        hints = _types()
         values = {}
         for f in fields(cls):
             setting = PREFIX + f.name.upper()
@@ -245,7 +246,7 @@ class Config:
     @classmethod
     def documentation(cls) -> Iterable[tuple[str, str, str, str]]:
         """Yield (setting, type, default, meaning) of each setting, for the reference page."""
-        hints = _types(cls)
+        hints = _types()
         for f in fields(cls):
             if f.metadata["internal"]:
                 continue
@@ -263,9 +264,10 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
             raise ConfigError(f"{name} is not a setting of scrapy-replica: {hint}")
 
 
-def _types(cls: type) -> dict[str, Any]:
+@lru_cache(1)
+def _types() -> dict[str, Any]:
     """Return the types of the settings: of an enumeration that may be left out, the enumeration."""
-    hints = get_type_hints(cls)
+    hints = get_type_hints(Config)
     return {name: next((kind for kind in get_args(hint) if kind in ENUMS), hint) for name, hint in hints.items()}
 
 

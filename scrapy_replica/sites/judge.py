@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -184,13 +185,18 @@ class Judge:
         return cls.from_dict(json.loads(path.read_text(encoding="ascii")))
 
 
+@lru_cache(1)
+def _shipped() -> Judge:
+    return Judge.load()
+
+
 def judge_at(path: Path | None) -> Judge:
     """Return the judge that a file holds, as mining writes it; the shipped one without a file.
 
     :raises ValueError: it cannot be read, or is of another version: one line for whoever set ``REPLICA_JUDGE``.
     """
     if path is None:
-        return Judge.load()
+        return _shipped()
     try:
         return Judge.load(path)
     except OSError as error:

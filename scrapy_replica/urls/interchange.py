@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -139,14 +140,15 @@ def clean_param(host: str, value: str) -> Rule | None:
     return Rule(host.lower(), context, steps, learnt_from="clean-param") if steps else None
 
 
-def priors() -> list[Rule]:
+@lru_cache(1)
+def priors() -> tuple[Rule, ...]:
     """Return the shipped guesses: names of session ids, trackers and the like. None may act on a host unconfirmed."""
     data = json.loads(files("scrapy_replica.urls").joinpath("priors.json").read_text(encoding="utf-8"))
-    return [
+    return tuple(
         Rule("", (), (_guess(name),), learnt_from=f"prior {kind}")
         for kind, names in sorted(data.items())
         for name in names
-    ]
+    )
 
 
 def _guess(name: str) -> Step:

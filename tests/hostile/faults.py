@@ -170,7 +170,7 @@ def jumping_clock() -> Iterator[None]:
     def now() -> float:
         return time.time() + jumps[next(looks) // 50 % len(jumps)]
 
-    with patch("scrapy_replica.components.extension.time", SimpleNamespace(time=now)):
+    with patch("scrapy_replica.components.opened_job.time", SimpleNamespace(time=now)):
         yield
 
 
