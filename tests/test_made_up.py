@@ -189,7 +189,7 @@ class TestLabyrinths:
     [
         ('<a href="/x">x</a>', False),
         ('<a href="/x" rel="noopener NoFollow">x</a>', True),
-        ('<div style="color: red; Display : none"><p><a href="/x">x</a></div>', False),  # no case-folding of styles
+        ('<div style="color: red; Display : none"><p><a href="/x">x</a></div>', True),
         ('<div style="display: none"><p><a href="/x">x</a></div>', True),
         ('<a href="/x" style="visibility:hidden">x</a>', True),
         ('<ul hidden><li><a href="/x">x</a></ul>', True),
