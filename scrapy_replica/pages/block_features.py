@@ -73,7 +73,7 @@ class Columns:
 def sums_before(values: Float32Array) -> FloatArray:
     """Return the sums of *values*, shape (..., n), before each run and at the end, shape (..., n + 1)."""
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
-    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    values.cumsum(axis=-1, out=sums[..., 1:])
     return sums
 
 
@@ -193,7 +193,7 @@ def _hints(blocks: Blocks, columns: Columns, rows: Float32Array) -> None:
     """0: nowhere above; 1: far above; 2: within three levels; 3: the block itself."""
     own = blocks.hints[columns.around[:3]]
     inherited = blocks.inherited_hints[columns.run_nodes]
-    masks = np.stack([own[0], own[0] | own[1] | own[2], inherited]).astype("<u4")
+    masks = np.array([own[0], own[0] | own[1] | own[2], inherited]).astype("<u4")
     bits = np.unpackbits(masks.view(np.uint8).reshape(3, -1, 4), axis=2, bitorder="little")
     rows[:] = bits.sum(axis=0, dtype=np.uint8).T[:N_BITS]
 

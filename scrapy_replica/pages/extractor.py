@@ -11,7 +11,7 @@ import numpy as np
 
 from scrapy_replica.pages.block_features import Columns, by_level, features, sums_before, windowed
 from scrapy_replica.pages.blocks import Blocks, read_blocks
-from scrapy_replica.pages.trees import BlendedModel, signed_logarithms
+from scrapy_replica.pages.trees import BlendedModel, clipped, signed_logarithms
 
 if TYPE_CHECKING:
     from lxml import etree
@@ -117,15 +117,16 @@ def best_cut(scores: Float32Array, words: Float32Array) -> NDArray[np.intp]:
     """
     if not len(scores):
         return np.zeros(0, dtype=np.intp)
-    order = np.argsort(-scores, kind="stable")
-    hits = np.cumsum(scores[order] * words[order])
-    expected = 2 * hits / (np.cumsum(words[order]) + hits[-1])
-    return order[: int(np.argmax(expected)) + 1]
+    order = (-scores).argsort(kind="stable")
+    ordered = words[order]
+    hits = (scores[order] * ordered).cumsum()
+    expected = 2 * hits / (ordered.cumsum() + hits[-1])
+    return order[: int(expected.argmax()) + 1]
 
 
 def probability(log_odds: Float32Array) -> Float32Array:
     """Return the logistic function of *log_odds*."""
-    return (1 / (1 + np.exp(-np.clip(log_odds, -30, 30)))).astype(np.float32)
+    return (1 / (1 + np.exp(-clipped(log_odds, 30)))).astype(np.float32)
 
 
 def second_look(columns: Columns, scores: Float32Array) -> Float32Array:
@@ -143,7 +144,7 @@ def second_look(columns: Columns, scores: Float32Array) -> Float32Array:
         rows[row] = padded[start : start + n]
     rows[7:10] = windowed(sums, _REACHES) / windowed(columns.counts[0], _REACHES)
     expected_f1 = 2 * below / (columns.node_words + total)
-    per_node = np.stack([below / np.maximum(columns.node_words, 1), below / total, expected_f1])
+    per_node = np.array([below / np.maximum(columns.node_words, 1), below / total, expected_f1])
     by_level(rows[10:22])[:] = per_node[:, columns.around]
     means = columns.by_kind(hits) / np.maximum(columns.kind_words, 1e-6)
     rows[22:25] = means[columns.kinds].reshape(-1, n)
