@@ -19,7 +19,8 @@ class Duplicates:
         self._pages, self._config = pages, config
         self.index = NearDuplicates()
         """The simhashes of all pages."""
-        self.index.extend(pages.simhashes())
+        if len(simhashes := pages.simhashes()):
+            self.index.extend(simhashes)
         self._collection = _collection(config)
 
     def add(self, page: Page) -> None:
