@@ -226,7 +226,9 @@ class Policy:
                 same = None  # another callback makes other items of the same page
         if same is None:
             reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
-        if same is None or not self._replicas.shares(host, callback) or self._states.is_missing(same.url):
+        elif self._states.is_missing(same.url):
+            return None
+        if same is None or not self._replicas.shares(host, callback):
             return None
         decision = self._decision(Action.DROP, reason, same.claim, {"other": same.url}, is_certain=True)
         action = decision.action if same.is_proved or decision.action is not Action.DROP else Action.DEMOTE

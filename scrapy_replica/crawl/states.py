@@ -59,7 +59,8 @@ class UrlStates:
         known = self.of(url)
         if known is None or known.state is State.WAITING:
             return False
-        # What is done and brought no page of its own led elsewhere.
         pages, is_done = self._store.pages, known.state is State.DONE
-        is_away = self._revisits.is_away(known.id, is_done=is_done)
-        return is_away or pages.has_failed(known.id) or (is_done and not pages.has_page(known.id))
+        if self._revisits.is_away(known.id, is_done=is_done):
+            return True
+        # What is done and brought no page of its own led elsewhere.
+        return not pages.has_page(known.id) if is_done else pages.has_failed(known.id)

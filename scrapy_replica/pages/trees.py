@@ -103,8 +103,7 @@ class BlendedModel:
         *logarithms* are their :func:`signed_logarithms`.
         """
         linear = (self.weights @ logarithms).astype(np.float32) + np.float32(self.intercept)
-        log_odds: Float32Array = (self.trees.log_odds(rows) + clipped(linear, 6)) / 2
-        return log_odds
+        return np.float32(0.5) * (self.trees.log_odds(rows) + clipped(linear, 6))
 
 
 def clipped(values: Float32Array, most: float) -> Float32Array:

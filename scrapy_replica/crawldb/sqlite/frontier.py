@@ -53,9 +53,11 @@ class Frontier:
         self._choose(slot)
 
     def offer(self, host: int, head: Head) -> None:
-        """Take note that a URL of *host* waits with key *head*."""
+        """Take note that a URL of *host* waits with key *head*, which may be worse than the one that it had."""
         current = self._heads.get(host)
-        if (current is None or head < current) and host not in self._paused:
+        if current is not None and head > current and head[3] == current[3]:
+            self.refresh(host)
+        elif (current is None or head < current) and host not in self._paused:
             self._set(host, head)
 
     def refresh(self, host: int) -> None:

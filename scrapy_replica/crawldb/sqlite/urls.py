@@ -224,13 +224,14 @@ class UrlTable(KnownUrls):
         A URL that is :data:`URGENT` stays so.
         """
         # Most of a page's links do not wait: one look and one statement for the rest, not a statement for each.
-        rows = self._rows_of(scores, "key, id, host, state, score")
-        waiting = {row[1]: row for row in rows if row[3] == WAITING and row[4] < URGENT}
-        moved = [(scores[row[0]], row[1]) for row in waiting.values() if row[4] != scores[row[0]]]
+        rows = self._rows_of(scores, "id, key, host, state, score, is_demoted, priority")
+        waiting = {row[0]: row for row in rows if row[3] == WAITING and row[4] < URGENT}
+        moved = [row for row in waiting.values() if row[4] != scores[row[1]]]
         if moved:
-            self._connection.write_many("UPDATE urls SET score = ? WHERE id = ?", moved)
-        for host in {row[2] for row in waiting.values()}:
-            self._refresh(host)
+            changed = [(scores[row[1]], row[0]) for row in moved]
+            self._connection.write_many("UPDATE urls SET score = ? WHERE id = ?", changed)
+        for url_id, key, host, _, _, is_demoted, priority in moved:
+            self._offer(host, is_demoted, priority, scores[key], url_id)
         return len(waiting)
 
     def draw(self, random: Random) -> int | None:
