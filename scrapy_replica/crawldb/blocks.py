@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 
 
-class BlockTable:
+class BlockTable(Table):
     """One row for each host: which blocks of main text its pages share, or those counted so far."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
 
     def state(self, host: str) -> bytes | None:
         """Return what :meth:`enter` stored for *host*."""

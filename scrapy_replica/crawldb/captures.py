@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.records import Capture
 
 
-class CaptureTable:
+class CaptureTable(Table):
     """One row for each payload, by its SHA-1."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
 
     def find(self, digest: bytes) -> Capture | None:
         """Return where the payload with that SHA-1 is kept."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scrapy_replica.coverage import RECENT
-from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
+from scrapy_replica.crawldb.sqlite.table import Table
 
 _IS_CONTENT = "(pages.novelty <> 'exact-duplicate' OR pages.is_news) AND (NOT ?1 OR pages.relevance > 0.5)"
 _OUTCOMES = (
@@ -15,11 +15,8 @@ _OUTCOMES = (
 )
 
 
-class CheckTable:
+class CheckTable(Table):
     """One row for each URL that was drawn."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
 
     def enter(self, url_id: int, end: int) -> None:
         """Write down that the URL of that id was drawn; *end* numbers the times that nothing new came any more, 0 where

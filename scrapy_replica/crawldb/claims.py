@@ -11,6 +11,7 @@ from scrapy_replica.crawldb.held import Held
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
 MAX_LOOKED_AT = 1_000
@@ -57,15 +58,15 @@ class Restored(NamedTuple):
     """Key of the URL that was fetched in its place."""
 
 
-class SuppressedTable:
+class SuppressedTable(Table):
     """For each URL that was dropped, rewritten or demoted the claims that did so, and its representative.
 
     :param is_own: nobody else writes it.
     """
 
     def __init__(self, connection: Connection, urls: UrlTable, *, is_own: bool) -> None:
-        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
-        self._connection, self._urls = connection, urls
+        super().__init__(connection)
+        self._urls = urls
         self._representatives = Held(connection, "suppressed", "representative", is_own=is_own)
 
     def enter(self, rows: Iterable[Suppressed]) -> None:
@@ -187,14 +188,11 @@ class SuppressedTable:
         return [Work.read(work) for (work,) in self._read("SELECT work FROM work ORDER BY id")]
 
 
-class AddedTable:
+class AddedTable(Table):
     """One row for each URL that the add-on asked for by itself: what was saved is so many fetches less.
 
     Their ids are held in memory, because every URL that is entered asks: there are fewer than pages.
     """
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
 
     @cached_property
     def ids(self) -> set[int]:
@@ -213,14 +211,14 @@ class AddedTable:
             self._write("DELETE FROM added WHERE url = ?", (url_id,))
 
 
-class ClaimTable:
+class ClaimTable(Table):
     """How the claims stand that have no row of their own among verdicts or rules: in force, unless a row says else.
 
     Those that are refuted are held in memory, because every decision asks: a handful.
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
+        super().__init__(connection)
         self._refuted: frozenset[Claim] | None = None
 
     def refute(self, claim: Claim) -> None:

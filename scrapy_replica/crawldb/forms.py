@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.records import Form, FormField
 
 
-class FormTable:
+class FormTable(Table):
     """The forms of each host, and the terms of its domain query."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
 
     def enter(self, host: str, form: Form) -> None:
         """Keep a *form* that is sent to *host*."""

@@ -8,6 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 
 SKETCH = 64
 """Hashes of one page that are kept, the least ones: all of most pages, and a sample that two pages draw alike."""
@@ -26,11 +27,11 @@ BLOCKS, BLOCK_BITS, PROBES = 1_024, 32_768, 7
 new ones for known (Putze, Sanders & Singler 2007), which are then judged by the text of their page."""
 
 
-class ItemTable:
+class ItemTable(Table):
     """Items of the crawl, each known by 64 bits, signed."""
 
     def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
+        super().__init__(connection)
         (self._n_exact,) = self._read("SELECT COUNT(*) FROM seen_items").fetchone()
 
     def enter(self, items: Collection[int]) -> bool:
@@ -43,7 +44,7 @@ class ItemTable:
             is_new = self._write("INSERT OR IGNORE INTO seen_items VALUES (?)", (item,)).rowcount > 0
             self._n_exact += is_new
             return is_new
-        if self._read("SELECT 1 FROM seen_items WHERE hash = ?", (item,)).fetchone() is not None:
+        if self._has("SELECT 1 FROM seen_items WHERE hash = ?", item):
             return False
         return self._filter(item)
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.decision import Decision, Reason
 
 
-class LedgerTable:
+class LedgerTable(Table):
     """One row for each decision, with its evidence."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
 
     def record(self, url_id: int, decision: Decision, at: float) -> None:
         """Write *decision* about a URL, made at *at* (seconds since the epoch)."""
@@ -36,8 +32,7 @@ class LedgerTable:
 
     def knows(self, url_id: int, reason: Reason) -> bool:
         """Tell whether a decision for *reason* was written about a URL."""
-        sql = "SELECT 1 FROM decisions WHERE url = ? AND reason = ?"
-        return self._read(sql, (url_id, reason.value)).fetchone() is not None
+        return self._has("SELECT 1 FROM decisions WHERE url = ? AND reason = ?", url_id, reason.value)
 
     def last(self, url_id: int) -> tuple[str, str] | None:
         """Return action and reason of the last decision that was written about a URL."""

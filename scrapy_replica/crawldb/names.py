@@ -6,16 +6,17 @@ from collections.abc import Collection
 
 from scrapy_replica.crawldb.held import Held
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 
 
-class NameTable:
+class NameTable(Table):
     """One row for each URL that a page named and that it was not fetched by.
 
     :param is_own: nobody else writes it.
     """
 
     def __init__(self, connection: Connection, *, is_own: bool) -> None:
-        self._connection, self._write = connection, connection.write
+        super().__init__(connection)
         self._keys = Held(connection, "names", "key", is_own=is_own)
 
     def enter(self, key: int, url_id: int, callback: str) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 
 BLOCK, ALLOW, DIFFERENT = "block", "allow", "different"
 """Kinds of orders, with what they say: ``{"host", "canonical"}``: block it as a copy of that one (what lies below
@@ -54,12 +54,8 @@ Give = Callable[[str, Mapping[str, Any]], int]
 run."""
 
 
-class OrderTable:
+class OrderTable(Table):
     """Orders, those that wait for the crawl and those that it answered; none is ever deleted."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
 
     def give(self, kind: str, what: Mapping[str, Any], at: float) -> int:
         """Write an order; return its id.

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.crawldb.remote import RemotePage
-from scrapy_replica.crawldb.sqlite.connection import Connection, signed
+from scrapy_replica.crawldb.sqlite.connection import signed
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.records import Novelty
 
 
@@ -131,11 +132,8 @@ UPDATE = (
 )
 
 
-class PageTable:
+class PageTable(Table):
     """One row for each URL that was fetched, with its fingerprints and what it turned out to be."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
 
     def enter(self, page: Fetched) -> None:
         """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
@@ -228,27 +226,25 @@ class PageTable:
 
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
-        return self._read("SELECT 1 FROM pages WHERE url = ? AND status = 200", (url_id,)).fetchone() is not None
+        return self._has("SELECT 1 FROM pages WHERE url = ? AND status = 200", url_id)
 
     def is_unread(self, url_id: int) -> bool:
         """Tell whether that URL brought a page of which nothing is known, since it was not read."""
-        sql = "SELECT 1 FROM pages WHERE url = ? AND status = 200 AND words IS NULL AND novelty IS NOT NULL"
-        return self._read(sql, (url_id,)).fetchone() is not None
+        return self._has(
+            "SELECT 1 FROM pages WHERE url = ? AND status = 200 AND words IS NULL AND novelty IS NOT NULL", url_id
+        )
 
     def has_failed(self, url_id: int) -> bool:
         """Tell whether that URL was fetched and brought no page: no response, or another status than 200."""
-        sql = "SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200"
-        return self._read(sql, (url_id,)).fetchone() is not None
+        return self._has("SELECT 1 FROM pages WHERE url = ? AND status IS NOT 200", url_id)
 
     def has_error(self, url_id: int) -> bool:
         """Tell whether that URL was fetched and answered by an error, or by nothing."""
-        sql = f"SELECT 1 FROM pages WHERE url = ? AND (status IS NULL OR status >= {MISSING})"
-        return self._read(sql, (url_id,)).fetchone() is not None
+        return self._has(f"SELECT 1 FROM pages WHERE url = ? AND (status IS NULL OR status >= {MISSING})", url_id)
 
     def is_own(self, url_id: int) -> bool:
         """Tell whether the page of that URL is one that nothing else of its host is, as far as it was fetched."""
-        sql = f"SELECT 1 FROM pages AS one WHERE one.url = ? AND {OWN}"
-        return self._read(sql, (url_id,)).fetchone() is not None
+        return self._has(f"SELECT 1 FROM pages AS one WHERE one.url = ? AND {OWN}", url_id)
 
     def failed_on(self, host: str) -> list[int]:
         """Return the ids of the URLs on *host* that were fetched and brought no page."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from sqlite3 import Cursor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.reader import VerdictView
-from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, WAITING
-from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC
+from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC, FigureReader
 from scrapy_replica.crawldb.status import Traffic
 from scrapy_replica.decision import SAVING, Reason
 from scrapy_replica.records import Novelty
-
-if TYPE_CHECKING:
-    from scrapy_replica.crawldb.status import Traffic
-    from scrapy_replica.decision import Reason
 
 
 class Point(NamedTuple):
@@ -177,18 +171,8 @@ LEVELS, MOST_PLACES = 2, 50_000
 """Of directories that are told apart, and how many of them: a site may make one for each page."""
 
 
-class ResultReader:
+class ResultReader(FigureReader):
     """What came of the crawl, as far as it was committed when it was first read."""
-
-    def __init__(self, connection: Connection, verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]]) -> None:
-        self._connection, self._verdicts = connection, verdicts
-
-    def _read(self, sql: str, *values: Any) -> Cursor:
-        return self._connection.read(sql, values)
-
-    def _count(self, sql: str, *values: Any) -> int:
-        count: int = self._read(sql, *values).fetchone()[0]
-        return count
 
     def course(self, points: int) -> list[Point]:
         """Return how far the crawl had come at each of at most so many *points*, after even numbers of fetches."""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.words.phrases import passed
 
 
@@ -116,11 +116,8 @@ INSERT = (
 )
 
 
-class RevisitTable:
+class RevisitTable(Table):
     """One row for each URL that was asked for, and one for each host that was drawn."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
 
     def of(self, url_id: int) -> History | None:
         """Return the history of the URL of that id; ``None`` if there is none."""
@@ -171,7 +168,7 @@ class RevisitTable:
 
     def is_doubted(self, host: str) -> bool:
         """Tell whether a page of *host* changed and its ETag and Last-Modified did not."""
-        return self._read("SELECT 1 FROM doubted WHERE host = ?", (host,)).fetchone() is not None
+        return self._has("SELECT 1 FROM doubted WHERE host = ?", host)
 
     def doubt(self, host: str) -> None:
         """Keep that this is so of *host*."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from scrapy_replica.claim import Standing
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 
 
 class RuleRow(NamedTuple):
@@ -27,12 +27,8 @@ class RuleRow(NamedTuple):
     """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
 
 
-class RuleTable:
+class RuleTable(Table):
     """Rules of a crawl, from the moment they are proposed; none is ever deleted."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
 
     def enter(self, rule: dict[str, Any], at: float, *, is_manual: bool = False) -> int:
         """Write *rule* (its JSON form), proposed at *at*; return its id."""

@@ -9,6 +9,7 @@ from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawldb.held import Held
 from scrapy_replica.crawldb.pages import OWN
 from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.crawldb.status import UNTESTED, Tested
 from scrapy_replica.decision import Outcome, Reason
 
@@ -63,14 +64,14 @@ class Sample(NamedTuple):
 COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
 
 
-class SampleTable:
+class SampleTable(Table):
     """One row for each URL and claim in each pass over the job; what is asked for is of the pass that goes on.
 
     :param is_own: nobody else writes it.
     """
 
     def __init__(self, connection: Connection, *, is_own: bool = False) -> None:
-        self._read, self._write = connection.read, connection.write
+        super().__init__(connection)
         self._urls = Held(connection, "samples", "url", is_own=is_own)
         self._representatives = Held(connection, "samples", "representative", is_own=is_own)
 

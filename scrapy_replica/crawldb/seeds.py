@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 
 
-class SeedTable:
+class SeedTable(Table):
     """One row for each host that the scope is made of, and one for each URL whose change a sitemap dates."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
 
     def enter(self, host: str) -> None:
         """Keep *host* as one of the seeds'."""
@@ -21,7 +18,7 @@ class SeedTable:
         return [host for (host,) in self._read("SELECT host FROM seed_hosts")]
 
     def are_on(self, host: str) -> bool:
-        return self._read("SELECT 1 FROM seed_hosts WHERE host = ?", (host,)).fetchone() is not None
+        return self._has("SELECT 1 FROM seed_hosts WHERE host = ?", host)
 
     def set_dates(self, dates: Mapping[int, float]) -> None:
         """Keep when URLs last changed, as their site says (id -> seconds since the epoch)."""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.crawldb.sqlite.connection import Connection, unpacked
+from scrapy_replica.crawldb.sqlite.connection import unpacked
+from scrapy_replica.crawldb.sqlite.table import Table
 
 
 class Text(NamedTuple):
@@ -49,12 +50,8 @@ class Mark(NamedTuple):
     terms: Mapping[str, int]
 
 
-class TextTable:
+class TextTable(Table):
     """One row for each page that can be asked about, some 1.5 kB, and one for each answer."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
-        self._write_many = connection.write_many
 
     def enter(self, text: Text) -> None:
         """Keep the *text* of a page, in the place of an earlier one."""

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from scrapy_replica.claim import Standing
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.records import Doubt, PagePair, UncertainPair, Verdict
 
 COLUMNS = "copy, canonical, copy_prefix, canonical_prefix, score, n_aligned, evidence"
@@ -31,12 +31,8 @@ def _cells(verdict: Verdict) -> tuple[Any, ...]:
     return (*fields, json.dumps(dict(evidence)))
 
 
-class VerdictTable:
+class VerdictTable(Table):
     """Verdicts, those that hold and those that ended; none is ever deleted."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
 
     def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
         """Write *verdict*, reached at *at* (seconds since the epoch)."""
@@ -72,11 +68,8 @@ class VerdictTable:
         return [copy for (copy,) in rows]
 
 
-class UncertainPairTable:
+class UncertainPairTable(Table):
     """One row for each two hosts."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._read, self._write = connection.read, connection.write
 
     def enter(self, pair: UncertainPair) -> None:
         """Write *pair*, in place of what was written of these two hosts."""

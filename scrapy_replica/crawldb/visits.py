@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scrapy_replica.crawldb.sqlite.connection import Connection, unpacked
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.records import Link
 
 
@@ -37,7 +38,7 @@ DELETED_VISITS, DELETED_PIECES = 100, 4
 KEY = "checkpoint"
 
 
-class VisitTable:
+class VisitTable(Table):
     """One row of about 2 kB for each page since the checkpoint, and the checkpoint in pieces.
 
     Which checkpoint holds is one row of ``meta``, written with its last piece; what is needless follows from it. So a
@@ -45,9 +46,7 @@ class VisitTable:
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
-        self._write_many = connection.write_many
+        super().__init__(connection)
         self._meta, self._set_meta = connection.meta, connection.set_meta
         self.lasts = connection.path is not None
         self._pieces: Iterator[bytes] | None = None

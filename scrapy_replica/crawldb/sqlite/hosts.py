@@ -6,17 +6,17 @@ from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.frontier import Frontier
 from scrapy_replica.crawldb.sqlite.schema import WAITING
+from scrapy_replica.crawldb.sqlite.table import Table
 
 MAX_IPS = 10_000
 """Hosts whose address is held in memory, 200 bytes each; then all are forgotten, which costs a statement a host."""
 
 
-class HostTable:
+class HostTable(Table):
     """One row for each host and download slot; the *frontier* hears of each."""
 
     def __init__(self, connection: Connection, frontier: Frontier) -> None:
-        self._connection = connection
-        self._read, self._write = connection.read, connection.write
+        super().__init__(connection)
         self._frontier = frontier
         self._ids: dict[tuple[str, str], int] = {}
         self.rows: dict[int, tuple[str, str]] = {}

@@ -10,6 +10,7 @@ from scrapy_replica.crawldb.remote import FoundUrl
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.hosts import HostTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, STATES, WAITING
+from scrapy_replica.crawldb.sqlite.table import Table
 
 MAX_ABSENT = 10_000
 """Keys that are held of which no URL is known, 60 bytes each; then all are forgotten."""
@@ -29,12 +30,12 @@ IN_ORDER = f"WHERE state = {WAITING} AND host = ? ORDER BY is_demoted, priority 
 """What waits of a host, next first."""
 
 
-class KnownUrls:
+class KnownUrls(Table):
     """Looks URLs up; most are asked about several times while they are found and fetched."""
 
     def __init__(self, connection: Connection, hosts: HostTable) -> None:
-        self._connection, self.hosts = connection, hosts
-        self._read, self._write = connection.read, connection.write
+        super().__init__(connection)
+        self.hosts = hosts
         self._absent: set[int] = set()
         """Keys that were looked for and of which no URL is known."""
         self._leased: dict[int, UrlRow] = {}

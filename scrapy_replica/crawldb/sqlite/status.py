@@ -53,7 +53,21 @@ OF_ADDED = f"SUM(reason = '{Reason.DUST_RULE.value}' AND EXISTS (SELECT 1 FROM a
 """Those of a rule that were found on a page that nothing asked for: they may be of a session that began with it."""
 
 
-class StatusReader:
+class FigureReader:
+    """What reads figures of a job: with its verdicts, by condition and values."""
+
+    def __init__(self, connection: Connection, verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]]) -> None:
+        self._connection, self._verdicts = connection, verdicts
+
+    def _read(self, sql: str, *values: Any) -> Cursor:
+        return self._connection.read(sql, values)
+
+    def _count(self, sql: str, *values: Any) -> int:
+        count: int = self._read(sql, *values).fetchone()[0]
+        return count
+
+
+class StatusReader(FigureReader):
     """Reads what :class:`~scrapy_replica.crawldb.status.Status` holds."""
 
     def __init__(
@@ -62,14 +76,8 @@ class StatusReader:
         verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]],
         view: Callable[[RuleRow], RuleView],
     ) -> None:
-        self._connection, self._verdicts, self._view = connection, verdicts, view
-
-    def _read(self, sql: str, *values: Any) -> Cursor:
-        return self._connection.read(sql, values)
-
-    def _count(self, sql: str, *values: Any) -> int:
-        count: int = self._read(sql, *values).fetchone()[0]
-        return count
+        super().__init__(connection, verdicts)
+        self._view = view
 
     def read(self, now: float | None, most: int) -> Status:
         """Return the figures, of at most so many hosts one by one; *now* is ``None`` if the crawl does not run."""
