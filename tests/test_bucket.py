@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import sys
+import time
 import zipfile
+from pathlib import Path
 
 import fsspec
 import pytest
@@ -33,6 +35,11 @@ class Moody(MemoryFileSystem):
     def _strip_protocol(cls, path):
         return super()._strip_protocol(str(path).replace("moody://", "memory://"))
 
+    is_slow = False
+    """A file is taken when two more were begun, as far as there are any."""
+    most_files = 0
+    """Files that were in the folder when one was taken."""
+
     def _answer(self, path):
         if Moody.refuses and Moody.refuses in path:
             raise RuntimeError("An error occurred (503): Slow Down\nplease")
@@ -43,6 +50,11 @@ class Moody(MemoryFileSystem):
 
     def put_file(self, lpath, rpath, **more):
         self._answer(rpath)
+        folder = Path(lpath).parent
+        deadline = time.monotonic() + 5 * Moody.is_slow
+        while time.monotonic() < deadline and len(list(folder.iterdir())) < 3:
+            time.sleep(0.01)
+        Moody.most_files = max(Moody.most_files, len(list(folder.iterdir())))
         super().put_file(lpath, rpath, **more)
 
 
@@ -52,6 +64,8 @@ def moody(monkeypatch):
     monkeypatch.setattr(Moody, "store", {})
     monkeypatch.setattr(Moody, "pseudo_dirs", [""])
     monkeypatch.setattr(Moody, "refuses", "")
+    monkeypatch.setattr(Moody, "is_slow", False)
+    monkeypatch.setattr(Moody, "most_files", 0)
 
 
 def kept():
@@ -76,6 +90,19 @@ class TestWarc:
         assert not list((tmp_path / "warc").iterdir())
         assert result.stats["replica/warc/responses"] == len(PAGES)
         assert "replica/warc/left" not in result.stats
+
+    @pytest.mark.asyncio
+    async def test_the_crawl_goes_on_while_a_file_is_moved_and_waits_for_it_at_its_end(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(Moody, "is_slow", True)
+        task = asyncio.ensure_future(crawled(tmp_path, REPLICA_WARC_SIZE=1))
+        while not Moody.most_files:
+            await asyncio.sleep(0.01)
+        assert Moody.most_files >= 3
+        monkeypatch.setattr(Moody, "is_slow", False)
+        result = await task
+        assert len(result.items) == len(PAGES)
+        assert all(f"WARC-Target-URI: {url}\r\n".encode() in kept()[1] for url in PAGES)
+        assert not list((tmp_path / "warc").iterdir())
 
     @pytest.mark.asyncio
     async def test_what_a_store_did_not_take_is_moved_by_the_next_run(self, tmp_path, monkeypatch, caplog):

@@ -121,6 +121,10 @@ class Recorder:
         self._waiting_bytes = 0
         self._has_failed = False
         self._task: asyncio.Future[None] | None = None
+        self._file = ""
+        """Name of the file that was written to last."""
+        self._moving: asyncio.Future[None] | None = None
+        """Moves whole files to the bucket, while the next ones are written."""
 
     def _check(self) -> None:
         if not is_asyncio_available():
@@ -248,6 +252,10 @@ class Recorder:
         self._counts.update(batch.counts)
         batch.records.clear()
         batch.is_written = True
+        is_moving = self._moving is not None and not self._moving.done()
+        if file != self._file and not is_moving:  # those before it are whole
+            self._moving = asyncio.ensure_future(run_in_thread(self._folder.move))
+        self._file = file
 
     def _failed(self, error: Exception) -> OutputError:
         why = getattr(error, "strerror", None) or error
@@ -264,6 +272,9 @@ class Recorder:
         await self.written()
         try:
             await run_in_thread(self._folder.close)
+            if self._moving is not None:
+                await self._moving
+            await run_in_thread(self._folder.move)
         except OSError as error:
             raise self._failed(error) from error
         if self._bucket is not None and (left := len(self._folder.left())):

@@ -42,14 +42,13 @@ class WarcFolder:
     """Writes WARC files that no other process, and no other run of the job, writes to.
 
     Invariant: a file ends with a whole record, but for what a kill cut off, which the next run of the job takes away.
-    One thread at a time may use it.
+    One thread at a time may use it, and another one :meth:`move` files meanwhile.
 
     :param prefix: what file names begin with; *job* tells one job's files from another's, below the same name, and
         *process* those of the processes that share a job.
     :param size: bytes after which the next file begins.
     :param about: what the first record of each file says.
-    :param bucket: where files are moved when they are whole; those that it did not take stay in *folder*, and are
-        offered with the next one and by the next run of the job.
+    :param bucket: where files are moved that are whole; those that it did not take stay in *folder*.
     :raises OSError: the folder cannot be made or written to, or the bucket is away.
     """
 
@@ -79,7 +78,6 @@ class WarcFolder:
         if bucket is not None:
             bucket.check()
             self._moved = bucket.names()
-            self._move()
 
     @staticmethod
     def _finish(left: Path, *, is_shared: bool) -> None:
@@ -92,7 +90,8 @@ class WarcFolder:
 
     def has(self, name: str) -> bool:
         """Tell whether the file of that name is there, written, being written or moved to the bucket."""
-        return name in self._moved or (self._folder / name).exists() or (self._folder / (name + OPEN)).exists()
+        is_here = (self._folder / (name + OPEN)).exists() or (self._folder / name).exists()
+        return is_here or name in self._moved
 
     def write(self, batch: Sequence[bytes]) -> str:
         """Append the records of *batch*; return the name of their file. By then they are on the disk.
@@ -107,29 +106,28 @@ class WarcFolder:
         return self._path.name.removesuffix(OPEN)
 
     def close(self) -> None:
-        """Give the file that is being written its name for good, and move it to the bucket if there is one."""
+        """Give the file that is being written its name for good."""
         if self._file is not None:
             self._file.close()
             self._file = None
             finish(self._path, self._end)
-            if self._bucket is not None:
-                self._move()
 
     def left(self) -> list[Path]:
-        """Return the files that the bucket did not take."""
+        """Return the files that are whole and not in the bucket, if there is one."""
         return sorted(self._folder.glob(self._whole)) if self._bucket is not None else []
 
-    def _move(self) -> None:
-        assert self._bucket is not None
-        for path in self.left():
-            try:
-                self._bucket.put(path, path.name)
-            except OSError as error:
-                if path.exists():  # else another process of the job moved it
-                    logger.warning("%s; %s stays here until the next file is whole", error, path)
-                return
-            self._moved.add(path.name)
-            path.unlink(missing_ok=True)
+    def move(self) -> None:
+        """Move the files that are whole to the bucket, those as well that become so meanwhile."""
+        while self._bucket is not None and (left := self.left()):
+            for path in left:
+                try:
+                    self._bucket.put(path, path.name)
+                except OSError as error:
+                    if path.exists():  # else another process of the job moved it
+                        logger.warning("%s; %s stays here until the next file is whole", error, path)
+                    return
+                self._moved.add(path.name)
+                path.unlink(missing_ok=True)
 
     def _open(self) -> None:
         name = self._next_name()
