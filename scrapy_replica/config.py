@@ -291,8 +291,10 @@ def _parse(setting: str, value: Any, kind: Any) -> Any:
         if kind == WORDS:
             return tuple(value.split() if isinstance(value, str) else map(str, value))
         if value == "":  # the folder in which the crawl was begun, to Path
-            raise ValueError
+            raise ConfigError(f"{setting} is empty: leave it out, or name a file or folder")
         return Path(value).expanduser()
+    except ConfigError:
+        raise
     except (ValueError, TypeError):
         raise ConfigError(f"{setting} is {value!r}: it takes {_in_words(kind)}") from None
 

@@ -329,7 +329,8 @@ class TestLedger:
         pages = {
             **EXACT,
             f"{TOP}other": page(
-                ["/near", "/asked?x=1", "http://www.b.example/", "/gone", *(f"/d/{n}" for n in range(5))], seed="other"
+                ["/near", "/asked?x=1&y=2", "http://www.b.example/", "/gone", *(f"/d/{n}" for n in range(5))],
+                seed="other",
             ),
             f"{TOP}near": page(["/behind-near"], seed="same", words=200).replace("<p>", "<p>bander "),
             f"{TOP}behind-near": page(seed="behind near"),
@@ -377,7 +378,8 @@ class TestLedger:
                 "decisions: none",
             ),
             f"{TOP}gone": ("status: 404", "state: fetched"),
-            "a.example/asked": ("asked for: a.example/asked; not known", f"url: {TOP}asked?x=1"),
+            "a.example/asked": ("asked for: a.example/asked; not known", f"url: {TOP}asked?x=1&y=2"),
+            "a.example/asked?y=2": ("asked for: a.example/asked?y=2; not known", f"url: {TOP}asked?x=1&y=2"),
             "a.example/gone": (f"url: {TOP}gone", "status: 404"),
             "https://A.example:443/gone/": (f"url: {TOP}gone", "not known to the letter"),
             f"{TOP}d/%34": (f"asked for: {TOP}d/%34; not known to the letter, but as: url: {TOP}d/4",),

@@ -16,6 +16,7 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.commands.run import feeds
 from scrapy_replica.components import feeds as feeds_module
 from scrapy_replica.components.feeds import other_fields, refusal
+from scrapy_replica.components.spider import FIELDS
 
 PAGES = {f"http://a.example/{n}": page([f"/{n + 1}"], seed=n, title=f'two\nlines, "{n}"') for n in range(12)}
 WHOLE = sorted(PAGES)
@@ -136,12 +137,13 @@ class TestRefusal:
             ("jsonl", '{"url": "u", "ti', None),
             ("jsonl", '{"url": "u", "text": "t"}\n{"url": "u", "ti', "the fields text,url, and these"),
             ("jsonl", "[1]\n", None),
+            ("jsonl", '{"url": "u", "title": "t", "added by a pipeline": 1}\n', None),
         ],
     )
     def test_items_with_other_fields(self, tmp_path, format_, before, says):
         path = tmp_path / "items"
         path.write_text(before)
-        why = other_fields(str(path), {"format": format_}, ("url", "title"))
+        why = other_fields(str(path), {"format": format_}, ("url", "title"), FIELDS)
         assert why is None if says is None else says in why
 
     def test_columns_that_the_user_chose_for_all_feeds_stay_theirs(self, tmp_path):

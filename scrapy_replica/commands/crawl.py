@@ -53,7 +53,7 @@ class CrawlCommand(Command):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("seeds", metavar="SEEDS", help="URLs, or a file with one URL a line")
+        parser.add_argument("seeds", metavar="SEEDS", nargs="+", help="URLs, or a file with one URL a line")
         add_crawl_arguments(parser)
         parser.add_argument(
             "--join", metavar="ADDRESS", help="share the crawl with other processes; see REPLICA_CRAWLDB"
@@ -66,6 +66,7 @@ class CrawlCommand(Command):
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:
+        opts.seeds = " ".join(opts.seeds)
         settings.setdict(POLITE, "command")
         settings.set("REPLICA_PRIVATE_ADDRESSES", False, "command")
         settings.set("REPLICA_SCOPE", "any" if opts.domains else "domains", "command")

@@ -22,7 +22,7 @@ from scrapy_replica.components.feeds import missing_package, other_fields, refus
 from scrapy_replica.components.meter import PageMeter
 from scrapy_replica.components.others import ALL
 from scrapy_replica.components.seeds import read_seeds
-from scrapy_replica.components.spider import TopicSpider, read_fields
+from scrapy_replica.components.spider import FIELDS, TopicSpider, read_fields
 from scrapy_replica.config import Config
 from scrapy_replica.focus.topic import words_of
 from scrapy_replica.records import Reach
@@ -148,7 +148,7 @@ def feeds(opts: argparse.Namespace, settings: Settings) -> dict[str, Any]:
     for uri, options in found.items():
         why = missing_package(uri) or refusal(uri, options, is_resumed=_goes_on(opts))
         if why is None and fields:
-            why = other_fields(uri, options, fields)
+            why = other_fields(uri, options, fields, FIELDS)
         if why is not None:
             raise ValueError(f"{option}: {why}")
     return found

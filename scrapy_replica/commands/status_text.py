@@ -36,6 +36,7 @@ ROWS = (
     ("  on topic", "relevant"),
     ("no response", "failed"),
     ("status 400 and above", "refused"),
+    ("redirects, short pages", "others"),
 )
 """Fetches in the order of the table: name and field of :class:`~scrapy_replica.crawldb.status.Traffic`."""
 
@@ -144,7 +145,7 @@ def _count(traffic: Traffic, field: str) -> int:
 
 def _share(traffic: Traffic, field: str) -> str:
     """Return the share in its whole: pages in fetches, and what pages are in pages."""
-    whole = traffic.fetches if field in {"pages", "failed", "refused"} else traffic.pages
+    whole = traffic.fetches if field in {"pages", "failed", "refused", "others"} else traffic.pages
     return percent(_count(traffic, field) / whole) if whole and field != "fetches" else ""
 
 

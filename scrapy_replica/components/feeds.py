@@ -75,16 +75,17 @@ def missing_package(uri: str) -> str | None:
     return None
 
 
-def other_fields(uri: str, options: Mapping[str, Any], fields: Collection[str]) -> str | None:
+def other_fields(uri: str, options: Mapping[str, Any], fields: Collection[str], choice: Collection[str]) -> str | None:
     """Return why items with *fields* cannot be added to the feed *uri*, whose items have others; ``None`` if they can.
 
-    What cannot be read, as a feed that Scrapy packs, has no fields that anybody knows of.
+    What cannot be read, as a feed that Scrapy packs, has no fields that anybody knows of. Fields that are not of
+    the *choice* are those of a project's pipelines, which will add them again.
     """
     path = _file(uri)
     if "%(" in uri or options.get("overwrite") or path is None or not path.is_file():
         return None
     try:
-        known = _fields_of(path, options)
+        known = _fields_of(path, options) & {*choice}
     except (OSError, ValueError, csv.Error):
         return None
     if not known or known == set(fields):

@@ -140,7 +140,7 @@ class TestWrongArguments:
             (["--seeds", os.devnull], f"expected URLs such as https://example.org/ in {os.devnull}, got nothing"),
             (["-O", "pages.xyz"], "rehearse: -O: Unrecognized output format 'xyz'"),
             (["-o", "pages.parquet"], "rehearse: -o: no Parquet, which can be read only when it is whole"),
-            (["--topic", ""], "rehearse: REPLICA_TOPIC is '': it takes a path"),
+            (["--topic", ""], "rehearse: REPLICA_TOPIC is empty"),
             (["--revisit"], "--revisit: give the --job"),
             (["--max-pages", "many"], "invalid int value"),
             (["--seeds", "nowhere.txt"], "neither a URL nor a readable file"),

@@ -159,9 +159,11 @@ class SqliteReader:
         return row
 
     def url_with_arguments(self, url: str) -> str | None:
-        """Return a URL that is *url* with arguments, if there is one. It may read every URL of the job."""
-        found = self._column("SELECT url FROM urls WHERE url > ? AND url < ? LIMIT 1", (f"{url}?", f"{url}@"))
-        return found[0] if found else None
+        """Return a URL that is *url* with more arguments, if there is one. It may read every URL of the job."""
+        path, _, asked = url.partition("?")
+        found = self._read("SELECT url FROM urls WHERE url > ? AND url < ?", (f"{path}?", f"{path}@"))
+        wanted = {*asked.split("&")} - {""}
+        return next((one for (one,) in found if wanted <= {*one.partition("?")[2].split("&")}), None)
 
     def host_names(self) -> list[str]:
         return self._column("SELECT DISTINCT name FROM hosts", ())
