@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from itertools import islice
+from itertools import combinations, islice
 from random import Random
 
 import pytest
-from babble import babble, real_pages, written
+from babble import babble, paragraphs, real_pages, written
 from lxml.html import document_fromstring
 from pyarrow import parquet as pq
 
-from scrapy_replica.crawl.urls.made_up import MAX_WAYS, WINDOW, MadeUp, adaptation, packed_stems
+from scrapy_replica.crawl.urls.chains import LINE, odds_ratio
+from scrapy_replica.crawl.urls.made_up import CHAIN, MAX_WAYS, WINDOW, MadeUp, adaptation, packed_stems
 from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.records import Link, Page
@@ -24,6 +25,12 @@ WORDS = ("alder", "birch", "cedar", "dogwood", "elm", "fir", "ginkgo", "hazel", 
 def page(number, text, language="en", directory="maze"):
     url = f"http://a.example/{directory}/{number}"
     return Page(url=url, host="a.example", text=text, language=language, terms=terms(text, language))
+
+
+def sentences():
+    """Return sentences of the documentation, 8 to 50 words each."""
+    said = (one for parts in paragraphs().values() for part in parts for one in part.split(". "))
+    return sorted({one for one in said if 8 <= len(one.split()) < 50})
 
 
 def is_called(texts, language="en"):
@@ -58,6 +65,13 @@ class TestCalled:
         """A chain of order 3 was never known: it repeats the words of a phrase, but none a hundred words on."""
         called = [is_called([babble((maze, n), order=3) for n in range(2 * WINDOW)]) for maze in range(4)]
         assert sum(called) >= 2
+
+    @pytest.mark.parametrize("order", [1, 2])
+    def test_lines_are_known_from_two_windows(self, order):
+        """Mazes of short paragraphs were never known: their words come back as little as those of quotations do."""
+        pages = ["\n".join(babble((n, line), 15 + line, order) for line in range(14)) for n in range(2 * WINDOW)]
+        assert is_called(pages)
+        assert not is_called(pages[:-1])
 
     def test_what_is_known_from_two_windows_stays_known(self, monkeypatch):
         monkeypatch.setattr("scrapy_replica.crawl.urls.made_up.LEAST", 0)
@@ -120,12 +134,11 @@ class TestNotCalled:
         assert len(measured) >= 15
         assert min(measured) > 0.09
 
-    @pytest.mark.parametrize("n_words", [12, 45])
-    def test_sayings_about_nothing_in_common(self, n_words):
+    @pytest.mark.parametrize("seed", range(3))
+    def test_sayings_about_nothing_in_common(self, seed):
         """Lines of a page are each about something else, as quotations, headlines and publications are."""
-        sayings = (babble(("saying", n), n_words) for n in range(24 * WINDOW))
-        pages = ["\n".join(islice(sayings, 12)) for _ in range(2 * WINDOW)]
-        assert not is_called(pages)
+        lines = Random(seed).sample(sentences(), 20 * WINDOW)
+        assert not is_called(["\n".join(lines[first : first + 10]) for first in range(0, len(lines), 10)])
 
     def test_pages_of_a_form(self):
         """One text with a few words of each page's own."""
@@ -134,6 +147,43 @@ class TestNotCalled:
 
     def test_broken_text(self):
         assert not is_called(["\ud800 the \ud801 of", "", "\0"] * WINDOW)
+
+
+def slow_odds(pages, order):
+    """Pair by pair: places on different pages with the same run of words before what follows."""
+    places = defaultdict(set)
+    for number, page in enumerate(pages):
+        for n in range(len(page) - order - 1):
+            before, *run, after = here = page[n : n + order + 2]
+            if LINE not in here:
+                places[tuple(run)].add((before, after, number))
+    together = apart = 0.0
+    for of_run in places.values():
+        pairs = [(a, b) for a, b in combinations(sorted(of_run), 2) if a[2] != b[2]]
+        agreed = [(a[0] == b[0], a[1] == b[1]) for a, b in pairs]
+        weight = max(1, len(pairs)) ** -1.5
+        together += weight * agreed.count((True, True)) * agreed.count((False, False))
+        apart += weight * agreed.count((True, False)) * agreed.count((False, True))
+    return together / apart
+
+
+class TestChains:
+    @pytest.mark.parametrize("order", [1, 2, 3])
+    def test_as_counted_pair_by_pair(self, order):
+        random = Random(order)
+        pages = [[random.choice((1, 1, 2, 3, LINE)) for _ in range(40)] for _ in range(6)]
+        assert odds_ratio(pages, order)[0] == pytest.approx(slow_odds(pages, order))
+
+    def test_of_a_chain_it_is_one_and_of_language_more(self):
+        words = defaultdict(lambda: len(words) + 1)
+        chain = [[words[word] for word in babble(n, 300).split()] for n in range(60)]
+        said = [[words[word] for word in text.split()] for text in real_pages()[:60]]
+        assert 0.7 < odds_ratio(chain, 1)[0] < CHAIN
+        assert odds_ratio(said, 1)[0] > 2
+
+    @pytest.mark.parametrize("pages", [[[]], [[1]], [[1, 2, 3, LINE], []], [[LINE] * 9]])
+    def test_nothing_tells(self, pages):
+        assert odds_ratio(pages, 1)[1] == 0.0
 
 
 HOME = "http://a.example/"

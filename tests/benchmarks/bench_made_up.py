@@ -1,7 +1,8 @@
 """Made-up text: which directories are called, real ones and babble of them by the order of the chain.
 
-``pytest tests/benchmarks/bench_made_up.py -s -o python_files='bench_*.py'``: five minutes. ``FORTUNES=FOLDER`` names
+``pytest tests/benchmarks/bench_made_up.py -s -o python_files='bench_*.py'``: eight minutes. ``FORTUNES=FOLDER`` names
 the files of the Debian packages ``fortunes`` and ``fortunes-min``: pages of twelve sayings each, of nothing in common.
+``TEXTS=FOLDER`` has more directories: ``NAME.LANGUAGE/*.txt``, a file for each page, a line for each paragraph.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import pytest
 from lxml.html import document_fromstring
 from pyarrow import parquet as pq
 
-from scrapy_replica.crawl.urls.made_up import WINDOW, adaptation, is_made_up, packed_stems
+from scrapy_replica.crawl.urls.chains import odds_ratio
+from scrapy_replica.crawl.urls.made_up import ORDERS, TELLING, WINDOW, adaptation, is_made_up, packed_stems
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.records import Page
@@ -67,7 +69,10 @@ def directories(shared):
         if not file.suffix:
             said = [" ".join(one.split()) for one in file.read_text(encoding="utf-8", errors="replace").split("\n%\n")]
             found[f"sayings {file.name}"] = [("\n".join(said[n : n + 12]), "en") for n in range(0, len(said), 12)]
-    return {name: [one for one in pages if len(one[0]) > 500][:MOST] for name, pages in found.items()}
+    for folder in sorted(Path(os.environ["TEXTS"]).iterdir()) if "TEXTS" in os.environ else ():
+        language = folder.suffix[1:]
+        found[f"texts {folder.stem}"] = [(file.read_text("utf-8"), language) for file in sorted(folder.glob("*.txt"))]
+    return {name: [*dict.fromkeys(one for one in pages if len(one[0]) > 500)][:MOST] for name, pages in found.items()}
 
 
 def measured(pages):
@@ -94,16 +99,31 @@ def babble(followers, begins, order, draw, n_words):
     return " ".join(said)
 
 
-def row(name, groups, n):
+def row(name, groups, n, measure):
     """Print what is measured of windows of *n* pages, and how many are called."""
     windows = [pages[first : first + n] for pages in groups for first in range(0, len(pages) - n + 1, n)]
-    told = [(adaptation(pages, is_apart=n > WINDOW), is_made_up(pages)) for pages in windows]
-    values = np.array([value for value, _ in told if value is not None])
-    called = sum(is_called for _, is_called in told)
+    told = [value for pages in windows if (value := measure(pages)) is not None]
+    called = sum(map(is_made_up, windows))
     print(
-        f"{name:<34}{n:>4}{len(values):>8}{values.min():>9.3f}{np.median(values):>9.3f}{values.max():>9.3f}{called:>8}"
+        f"{name:<34}{n:>4}{len(told):>8}{min(told):>9.3f}{np.median(told):>9.3f}{max(told):>9.3f}{called:>8}/{len(windows)}"
     )
-    return values, called
+    return called
+
+
+def in_paragraphs(pages):
+    """Return their adaptation, of two windows a hundred words on."""
+    flowing = [page if page.is_flowing else page._replace(packed=page.packed[:0]) for page in pages]
+    return adaptation(flowing, is_apart=len(pages) > WINDOW)
+
+
+def chain_of(order):
+    """Return what returns the odds ratio of pages, where enough tells of it."""
+
+    def measure(pages):
+        ratio, tells = odds_ratio([page.sequence for page in pages], order)
+        return ratio if tells >= TELLING else None
+
+    return measure
 
 
 @pytest.mark.shared
@@ -117,21 +137,29 @@ def test_which_directories_are_called(shared):
     )
     print(f"{'':<34}{'':>4}{'windows':>8}{'least':>9}{'median':>9}{'most':>9}{'called':>8}")
     for n in (WINDOW, 2 * WINDOW):
-        assert row("real", stems.values(), n)[1] == 0
+        assert row("real", stems.values(), n, in_paragraphs) == 0
+    for order in ORDERS:
+        row(f"real, odds of order {order}", stems.values(), 2 * WINDOW, chain_of(order))
     draw = random.Random(1)
-    english = [[text for text, lang in pages if lang == "en"] for pages in real.values() if len(pages) >= 2 * WINDOW]
+    english = [[text for text, lang in pages if lang == "en"] for pages in real.values()]
+    english = [texts for texts in english if len(texts) >= 2 * WINDOW]
     everything = [text for texts in english for text in texts[:60]]
     sources = [draw.choice(english) for _ in range(12)]
     sources += [draw.sample(everything, size) for size in (80,) * 6 + (600,) * 6 + (3_000,) * 2]
     for order in (1, 2, 3):
-        for n_parts, told in ((1, "one paragraph"), (3, "three paragraphs")):
+        for n_parts, told in ((1, "one paragraph"), (3, "three paragraphs"), (12, "lines")):
             groups = []
             for texts in sources:
                 followers = chain(texts, order)
                 begins = [*followers]
-                lengths = [[draw.randint(60, 2 * WORDS // n_parts - 60) for _ in range(n_parts)] for _ in range(150)]
+                shortest = 12 if n_parts > 3 else 60
+                longest = 2 * WORDS // n_parts - shortest
+                lengths = [[draw.randint(shortest, longest) for _ in range(n_parts)] for _ in range(150)]
                 lengths = [one if n_parts > 1 else [WORDS] for one in lengths]
                 pages = ["\n".join(babble(followers, begins, order, draw, k) for k in one) for one in lengths]
                 groups.append(measured([(text, "en") for text in pages])[: 2 * WINDOW])
-            for n in (WINDOW, 2 * WINDOW):
-                row(f"order {order}, {told}", groups, n)
+            if n_parts > 3:
+                row(f"order {order}, {told}, odds", groups, 2 * WINDOW, chain_of(order))
+            else:
+                for n in (WINDOW, 2 * WINDOW):
+                    row(f"order {order}, {told}", groups, n, in_paragraphs)

@@ -138,7 +138,7 @@ def nonsense(request: Request) -> Answer | None:
     return page("", [f"/nonsense/{number * 20 + k}" for k in range(20)], says=text(("nonsense", number), 60))
 
 
-def babble_maze() -> Any:
+def babble_maze(says: Callable[[str], str] = babble) -> Any:
     """A site of prose that leads into a maze, as Nepenthes makes them: a Markov chain's words, ten links a page."""
     prose = real_pages()[:120]
     honest = site(GOOD, len(prose), says=lambda number: prose[number], more=lambda k: ["/maze/in"], fanout=2)
@@ -148,7 +148,7 @@ def babble_maze() -> Any:
             return None
         random = Random(request.url)
         links = ["/maze/" + "/".join(random.choice(MONTHS) for _ in range(random.randint(2, 5))) for _ in range(10)]
-        return page("", [f"{link}-{random.randrange(10**6)}" for link in links], says=babble(request.url))
+        return page("", [f"{link}-{random.randrange(10**6)}" for link in links], says=says(request.url))
 
     return lambda request: honest.get(request.url) or trap(request)
 
@@ -408,6 +408,22 @@ SCENARIOS = [
         seeds=top(GOOD),
         settings={"CLOSESPIDER_PAGECOUNT": 400},
         check=before_the_rest(2 * WINDOW, "/maze/"),
+    ),
+    Scenario(
+        name="babble of order 3",
+        tried="The same, of whole phrases in three paragraphs.",
+        pages=lambda: babble_maze(lambda url: "<p>".join(babble((url, part), 120, order=3) for part in range(3))),
+        seeds=top(GOOD),
+        settings={"CLOSESPIDER_PAGECOUNT": 400},
+        check=before_the_rest(4 * WINDOW, "/maze/"),
+    ),
+    Scenario(
+        name="babble in short lines",
+        tried="The same, each word by the last one, in fourteen paragraphs of 21 words.",
+        pages=lambda: babble_maze(lambda url: "<p>".join(babble((url, part), 21) for part in range(14))),
+        seeds=top(GOOD),
+        settings={"CLOSESPIDER_PAGECOUNT": 400},
+        check=before_the_rest(3 * WINDOW, "/maze/"),
     ),
     Scenario(
         name="labyrinth",

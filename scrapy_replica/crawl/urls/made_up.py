@@ -5,8 +5,9 @@ What a text is about comes back in it, and what a machine strings together does 
 Word adaptation (Church: Empirical estimates of adaptation, COLING 2000): a rare word that stands in a text once stands
 there again far more often than chance has it. Of Markov chains over other texts that is not so: their words are as
 frequent as in any other page of the chain. One that copies whole phrases repeats words of the phrase, but none a
-hundred words on. Only prose in paragraphs is measured. Lists of names, tables and code are none, and lists of sayings,
-headlines and the like are about something else in each line.
+hundred words on. Only prose in paragraphs is measured so. Lists of names, tables and code are none, and lists of
+sayings, headlines and the like are about something else in each line: of lines it is asked as well whether their words
+remember more than the last one or two (:mod:`~scrapy_replica.crawl.urls.chains`).
 
 What a language model writes reads as prose does. Who builds a labyrinth of that keeps readers out of it: the links that
 lead in are hidden, or ask not to be followed, and those in it lead to more of it.
@@ -19,11 +20,13 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 import mmh3
 import numpy as np
 
+from scrapy_replica.crawl.urls.chains import LINE, odds_ratio
 from scrapy_replica.pages.stop_words import STOP_WORDS
 from scrapy_replica.pages.terms import spans
 from scrapy_replica.records import Page
@@ -37,12 +40,24 @@ APART = 100
 """Words between two places of a stem that no phrase reaches over."""
 LEAST_APART = 0.007
 """Adaptation over that distance below which two windows together are made up."""
+LEAST_IN_LINES = 0.1
+"""Adaptation of the last window below which the lines of two are made up if they are a chain."""
+CHAIN = 1.4
+"""Odds ratio below which words are a chain: of directories it is 1.69 and more, of chains 1.35 and less."""
+TELLING = 3.0
+"""What has to tell of that ratio."""
+ORDERS = (1, 2)
+"""Orders of chains that are looked for in lines; of more, 60 pages repeat too little."""
+MOST_WORDS = 400
+"""Words of a page, and ends of lines, that are held for that."""
 LONG_PAGE = 250
 """Words without which a page says nothing about that distance."""
 PARAGRAPH = 50
 """Words of a line that is a paragraph; half of the words of a page stand in such lines, or it says nothing."""
 MIN_STEMS = 15
 """Rare stems without which a page says nothing."""
+MIN_STEMS_IN_LINES = 5
+"""The same where it has no paragraphs."""
 MIN_PROSE = 0.2
 """Share of stop words: in prose a third to a half, in lists and tables less than a tenth."""
 RARE = 0.2
@@ -67,13 +82,20 @@ class Stems(NamedTuple):
 
     packed: array[int]
     words: int
+    sequence: array[int]
+    """Of its first words, the hash of each as it is written; :data:`LINE` where a line ends."""
+    is_flowing: bool
+    """Half of its words stand in paragraphs."""
 
 
-def adaptation(pages: Sequence[Stems], *, is_apart: bool = False) -> float | None:
+_EMPTY = Stems(array("I"), 0, array("I"), False)
+
+
+def adaptation(pages: Sequence[Stems], *, is_apart: bool = False, least: int = MIN_STEMS) -> float | None:
     """Return how much more often than by chance rare stems that stand on a page stand there again, mean over pages.
 
     Where it *is_apart*, only :data:`APART` words on. Chance is a Poisson law with the rate of the stem on the other
-    pages. ``None`` where a fifth of the pages or more have too few rare stems, or words for that distance.
+    pages. ``None`` where a fifth of the pages or more have fewer than *least* rare stems, or words for that distance.
     """
     stems = np.concatenate([np.frombuffer(page.packed, np.uint32) for page in pages])
     owner = np.repeat(np.arange(len(pages)), [len(page.packed) for page in pages])
@@ -89,35 +111,51 @@ def adaptation(pages: Sequence[Stems], *, is_apart: bool = False) -> float | Non
     is_rare = spread[which] - 1 <= RARE * (len(pages) - 1)
     n_rare = np.bincount(owner[is_rare], minlength=len(pages))
     beyond = np.bincount(owner[is_rare], (is_again - again)[is_rare], len(pages))
-    tells = (n_rare >= MIN_STEMS) & (words >= (LONG_PAGE if is_apart else 0))
+    tells = (n_rare >= least) & (words >= (LONG_PAGE if is_apart else 0))
     return float((beyond[tells] / n_rare[tells]).mean()) if tells.mean() > 1 - RARE else None
 
 
 def is_made_up(pages: Sequence[Stems]) -> bool:
     """Tell whether a machine made up the last window of *pages*, or all of them if they are two windows."""
-    measured = adaptation(pages[-WINDOW:])
-    if measured is not None and measured < LEAST:
+    flowing = [page if page.is_flowing else _EMPTY for page in pages]
+    if _is_below(LEAST, adaptation(flowing[-WINDOW:])):
         return True
-    apart = adaptation(pages, is_apart=True) if len(pages) >= 2 * WINDOW else None
-    return apart is not None and apart < LEAST_APART
+    if len(pages) < 2 * WINDOW:
+        return False
+    return _is_below(LEAST_APART, adaptation(flowing, is_apart=True)) or _are_chains(pages)
+
+
+def _is_below(least: float, measured: float | None) -> bool:
+    return measured is not None and measured < least
+
+
+def _are_chains(pages: Sequence[Stems]) -> bool:
+    if not _is_below(LEAST_IN_LINES, adaptation(pages[-WINDOW:], least=MIN_STEMS_IN_LINES)):
+        return False
+    told = (odds_ratio([page.sequence for page in pages], order) for order in ORDERS)
+    return any(ratio < CHAIN and tells >= TELLING for ratio, tells in told)
 
 
 def packed_stems(page: Page, language_default: str) -> Stems | None:
-    """Return half of the stems of *page*, none where it has no paragraphs; ``None`` where its text is no prose."""
+    """Return half of the stems of *page* and its first words; ``None`` where its text is no prose."""
     stop_words = STOP_WORDS.get(page.language or language_default)
     if stop_words is None or len(page.terms) < 2 * MIN_STEMS:
         return None
     words = page.text.lower().split()
     if sum(map(stop_words.__contains__, words)) < MIN_PROSE * len(words):
         return None
-    lines = [len(line.split()) for line in page.text.splitlines()]
-    if 2 * sum(n for n in lines if n >= PARAGRAPH) < len(words):
-        return Stems(array("I"), 0)
-    hashes = ((mmh3.hash(stem.encode("utf-8", "surrogatepass"), signed=False), stem) for stem in page.terms)
-    places = spans(page.text, page.language or language_default) if len(words) >= LONG_PAGE else {}
+    lines = [line.split() for line in page.text.splitlines()]
+    is_flowing = 2 * sum(len(line) for line in lines if len(line) >= PARAGRAPH) >= len(words)
+    hashes = ((_hash(stem), stem) for stem in page.terms)
+    places = spans(page.text, page.language or language_default) if len(words) >= LONG_PAGE and is_flowing else {}
     far = {stem for stem, (first, last) in places.items() if last - first >= APART}
     packed = (h & _HASH | min(page.terms[stem], _COUNT) | _FAR * (stem in far) for h, stem in hashes if h & 1)
-    return Stems(array("I", packed), len(words))
+    sequence = (number for line in lines for number in (*map(_hash, line), LINE))
+    return Stems(array("I", packed), len(words), array("I", islice(sequence, MOST_WORDS)), is_flowing)
+
+
+def _hash(word: str) -> int:
+    return mmh3.hash(word.encode("utf-8", "surrogatepass"), signed=False)
 
 
 @dataclass(slots=True)
@@ -216,7 +254,7 @@ class MadeUp:
 
     def __len__(self) -> int:
         places = self._places.values()
-        return len(self._is_shown) + sum(3 * len(place.stems) + len(place.ids) for place in places)
+        return len(self._is_shown) + sum(14 * len(place.stems) + len(place.ids) for place in places)
 
 
 @lru_cache(4_096)
