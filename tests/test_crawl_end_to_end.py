@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 
@@ -13,6 +14,8 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.links import outlinks
+from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.records import Noise
 
 pytestmark = pytest.mark.asyncio
@@ -63,6 +66,37 @@ class TestTopicSpider:
         settings = REPLICA | {"REPLICA_PROBES": 0}
         result = await crawl(TopicSpider, pages, settings, seeds="http://a.example/", domains="a.example")
         assert set(result.urls) == set(pages)
+
+    @pytest.mark.parametrize("fails", [False, True])
+    async def test_links_of_a_page_are_entered_some_at_a_turn(self, monkeypatch, fails):
+        class Own(TopicSpider):
+            def parse(self, response):
+                if fails:
+                    raise ValueError("no items")
+                return super().parse(response)
+
+        pages = {"http://a.example/0": page([f"/{i}" for i in range(1, 30)], seed=0)}
+        pages |= {f"http://a.example/{i}": page(seed=i) for i in range(1, 30)}
+        turns, entered, follow_more = [0], [], Outlinks.follow_more
+
+        def noted(self, observation):
+            if observation.unfollowed:
+                entered.append(turns[0])
+            follow_more(self, observation)
+
+        async def turn():
+            while True:
+                await asyncio.sleep(0)
+                turns[0] += 1
+
+        monkeypatch.setattr(outlinks, "FOLLOWED_AT_ONCE", 10)
+        monkeypatch.setattr(Outlinks, "follow_more", noted)
+        turning = asyncio.ensure_future(turn())
+        result = await crawl(Own, pages, REPLICA | {"LOG_LEVEL": "CRITICAL"}, seeds="http://a.example/0")
+        turning.cancel()
+        assert Counter(result.urls) == Counter([*pages])
+        assert len(entered) == 3
+        assert fails or len(set(entered)) == 3
 
     async def test_a_class_may_say_where_it_begins_and_stays(self):
         class Own(TopicSpider):

@@ -120,12 +120,29 @@ class Observer:
             logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
             self._crawl.counts["page/error"] += 1
 
+    def follow_more(self, observation: Observation) -> bool:
+        """Enter the next links of a page that has very many; tell whether there are more."""
+        crawl = self._crawl
+        if self._extension.error is not None or not observation.unfollowed:
+            return False
+        try:
+            with crawl.store.span():
+                crawl.outlinks.follow_more(observation)
+        except StoreError as error:
+            self._extension.stop(error)
+        except Exception:
+            logger.exception("Some links of %s are not followed", observation.page.url)
+            crawl.counts["page/error"] += 1
+        return bool(observation.unfollowed)
+
     def end_callback(self, request: Request) -> None:
         """Take note that the callback of *request* is through with its page, or will never have it."""
         flight = self._flights.of(request)
         observation, flight.observation, flight.elements = flight.observation, None, ()
         if self._extension.error is not None or observation is None:
             return
+        while self.follow_more(observation):  # its callback raised before all were entered
+            pass
         try:
             self._crawl.end_callback(observation, callback_of(request), asks_more=flight.asks_more)
             self._end_if_enough()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import sleep
 from scrapy.utils.misc import load_object
 
 from scrapy_replica.address import host_of
@@ -95,6 +96,8 @@ class LateOutputMiddleware(Middleware):
                     self._add_items(found_on)
                 await outputs.more()
             flight.is_through = True
+            while self._extension.observer.follow_more(observation):
+                await sleep(0)
         finally:
             self._end(found_on, response.request)
 

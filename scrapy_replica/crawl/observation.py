@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scrapy_replica.crawldb.pages import PageRow
-from scrapy_replica.records import Novelty, Page
+from scrapy_replica.records import Link, Novelty, Page
 
 
 @dataclass(slots=True)
@@ -36,3 +37,5 @@ class Observation:
     """One of them is an item that no page gave before."""
     dropped: list[str] = field(default_factory=list)
     """Links of it that were dropped because the page repeats its twin."""
+    unfollowed: Sequence[Link] = ()
+    """Links that are still to be entered, of a page that has very many."""

@@ -18,6 +18,9 @@ from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, State
 from scrapy_replica.decision import Action, Decision, Reason
 from scrapy_replica.records import Link
 
+FOLLOWED_AT_ONCE = 1_000
+"""Links of one page that are entered in one turn of the event loop, which takes some 40 ms."""
+
 
 class Outlinks:
     """Takes the links of observed pages.
@@ -66,9 +69,15 @@ class Outlinks:
             self._recent_links.update(scores)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
-        """Enter those of the *links* of the page just observed that are in scope into the frontier."""
-        if not self._scope.is_open:
-            links = self._scope.links_of(observation.page).of(links)
+        """Enter those of the *links* of the page just observed that are in scope, the first ones now."""
+        is_open = self._scope.is_open
+        observation.unfollowed = links if is_open else self._scope.links_of(observation.page).of(links)
+        self.follow_more(observation)
+
+    def follow_more(self, observation: Observation) -> None:
+        """Enter the next links of the page."""
+        left = observation.unfollowed
+        links, observation.unfollowed = left[:FOLLOWED_AT_ONCE], left[FOLLOWED_AT_ONCE:]
         scored = zip(links, self.scores(observation, links), strict=True)
         new = [(link.url, score) for link, score in scored if not self.is_seen(link.url, score)]
         with self._policy.looked_up([url for url, _ in new]):
