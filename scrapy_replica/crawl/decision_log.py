@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TextIO
 
 from scrapy_replica.address import redacted
 from scrapy_replica.claim import Restoration
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.given import Clock, KeyOf
 from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
@@ -22,8 +22,6 @@ class DecisionLog:
 
     People read ledger and sink: secrets in URLs are left out there.
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
-    :param now: seconds since the epoch.
     :param counts: statistics, as ``area/what``.
     :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
@@ -33,8 +31,8 @@ class DecisionLog:
         store: CrawlDB,
         samples: Samples,
         reading: Reading,
-        key: Callable[[str], int],
-        now: Callable[[], float],
+        key: KeyOf,
+        now: Clock,
         counts: Counter[str],
         sink: TextIO | None = None,
     ) -> None:

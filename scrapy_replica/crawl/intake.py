@@ -11,7 +11,7 @@ from scrapy_replica.address import has_secret, host_of, name_of
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
-from scrapy_replica.crawl.payloads import Payloads
+from scrapy_replica.crawl.given import KeyOf, Payloads
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, State, UrlRow
@@ -51,7 +51,6 @@ class Intake:
 
     Samples are drawn here, of what is new: a sample is a row, and nothing else.
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
     :param counts: statistics, as ``area/what``.
     :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
         stands in the place of another one, whose callback it is, or was found on no page.
@@ -69,7 +68,7 @@ class Intake:
         restorer: Restorer,
         log: DecisionLog,
         *,
-        key: Callable[[str], int],
+        key: KeyOf,
         counts: Counter[str],
         on_new: Callable[[str, str, str | None], None],
         on_led: Callable[[int], None],

@@ -8,6 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from scrapy_replica.crawl.given import Clock
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
 from scrapy_replica.crawldb.orders import NOT_DONE, Order
 
@@ -32,7 +33,7 @@ class Orders:
     its kind has to say before any part sees it.
     """
 
-    def __init__(self, store: CrawlDB, now: Callable[[], float]) -> None:
+    def __init__(self, store: CrawlDB, now: Clock) -> None:
         self._store, self._now = store, now
         self._handlers: dict[str, tuple[Handler, Mapping[str, type]]] = {}
         self._followers: dict[str, Follower] = {}

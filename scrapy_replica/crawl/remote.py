@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from scrapy_replica.address import host_of
@@ -11,12 +11,12 @@ from scrapy_replica.claim import Work
 from scrapy_replica.crawl.claims.claim_evidence import ClaimEvidence
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
+from scrapy_replica.crawl.given import Clock, Payloads
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.pages.duplicates import Duplicates
-from scrapy_replica.crawl.payloads import Payloads
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE, CrawlScope
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
@@ -53,7 +53,7 @@ class RemoteUpdates:
         scope_check: ScopeCheck,
         restorer: Restorer,
         payloads: Payloads,
-        now: Callable[[], float],
+        now: Clock,
     ) -> None:
         self._store, self._replicas, self._rules, self._duplicates = store, replicas, rules, duplicates
         self._runner, self._scope, self._orders, self._evidence = runner, scope, orders, evidence

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import mmh3
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl import histories
+from scrapy_replica.crawl.given import Clock, KeyOf
 from scrapy_replica.crawl.histories import MAX_ABSENCES, Expected
 from scrapy_replica.crawl.passes import SLICE, Doubts, Passes
 from scrapy_replica.crawl.scope import CrawlScope
@@ -50,8 +51,6 @@ class Revisits:
     first page on that changed though its server said that it did not: it is asked without conditions, and what it
     answered by 304 is asked for again.
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
-    :param now: seconds since the epoch.
     :param salt: what draws depend on; unknown to the sites.
     """
 
@@ -59,8 +58,8 @@ class Revisits:
         self,
         config: Config,
         store: CrawlDB,
-        key: Callable[[str], int],
-        now: Callable[[], float],
+        key: KeyOf,
+        now: Clock,
         salt: int,
         counts: Counter[str],
         scope: CrawlScope,

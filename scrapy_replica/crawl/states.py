@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawldb.contract import CrawlDB, Known, State
 
@@ -12,12 +13,9 @@ FOUND = frozenset({State.WAITING, State.LEASED, State.DONE})
 
 
 class UrlStates:
-    """Asks the crawl database for the state of a URL.
+    """Asks the crawl database for the state of a URL."""
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
-    """
-
-    def __init__(self, store: CrawlDB, key: Callable[[str], int], revisits: Revisits) -> None:
+    def __init__(self, store: CrawlDB, key: KeyOf, revisits: Revisits) -> None:
         self._store, self._key, self._revisits = store, key, revisits
         self._looked_up: dict[int, Known | None] = {}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import TextIO
 
 from scrapy_replica.config import Config, ConfigError
@@ -19,6 +18,7 @@ from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawl.given import Clock, KeyOf, Payloads
 from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
@@ -33,7 +33,6 @@ from scrapy_replica.crawl.pages.duplicates import Duplicates
 from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
-from scrapy_replica.crawl.payloads import Payloads
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.remote import RemoteUpdates
 from scrapy_replica.crawl.revisits import Revisits
@@ -55,8 +54,6 @@ SALT, NOISE = "salt", "noise"
 class Parts:
     """The parts of a crawl, each made of those that it works with; nothing else makes them.
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
-    :param now: seconds since the epoch.
     :param payloads: what requests have beyond a plain GET.
     :param counts: statistics, as ``area/what``.
     :param salt: 32 bits that no site can know, on which it depends what is sampled; a job keeps its own.
@@ -68,8 +65,8 @@ class Parts:
         config: Config,
         store: CrawlDB,
         *,
-        key: Callable[[str], int],
-        now: Callable[[], float],
+        key: KeyOf,
+        now: Clock,
         aliases: Aliases,
         payloads: Payloads,
         counts: Counter[str],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from scrapy_replica.claim import Claim, Kind, Restoration, Why, of_rules
 from scrapy_replica.crawl.claims.claims import Claims
@@ -13,6 +13,7 @@ from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl, Replicas
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope
@@ -35,8 +36,6 @@ class ClaimEvidence:
 
     Samples are settled by the leader for all: the two pages of one may have been fetched at a time, so that neither of
     the processes that fetched them knew the other. A process settles those of its own pages as well.
-
-    :param key: URL -> 64 bits of its request fingerprint, signed.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class ClaimEvidence:
         probes: Probes,
         claims: Claims,
         log: DecisionLog,
-        key: Callable[[str], int],
+        key: KeyOf,
         counts: Counter[str],
     ) -> None:
         self._store, self._replicas, self._dust, self._permalinks = store, replicas, dust, permalinks

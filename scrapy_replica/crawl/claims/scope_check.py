@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from scrapy_replica.claim import Kind, Why
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import CrawlDB, UrlRow
@@ -15,10 +16,7 @@ from scrapy_replica.decision import Decision, Reason
 
 
 class ScopeCheck:
-    """Ends what suppressed URLs in favour of pages that the scope cuts off.
-
-    :param key: URL -> 64 bits of its request fingerprint, signed.
-    """
+    """Ends what suppressed URLs in favour of pages that the scope cuts off."""
 
     def __init__(
         self,
@@ -28,7 +26,7 @@ class ScopeCheck:
         claims: Claims,
         settling: Settling,
         log: DecisionLog,
-        key: Callable[[str], int],
+        key: KeyOf,
     ) -> None:
         self._store, self._scope, self._replicas, self._claims = store, scope, replicas, claims
         self._settling, self._log, self._key = settling, log, key

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawldb.contract import CrawlDB, Permission, State
 from scrapy_replica.crawldb.items import goes_beyond
@@ -55,7 +56,6 @@ class Settling:
 
     What a rewrite rule would suppress is settled by the rule, which knows the pages of its host.
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
     :param is_stale: whether a page may have changed since it was seen, so that it is asked for again first.
     """
 
@@ -64,7 +64,7 @@ class Settling:
         samples: Samples,
         replicas: Replicas,
         store: CrawlDB,
-        key: Callable[[str], int],
+        key: KeyOf,
         is_stale: Callable[[int], bool],
     ) -> None:
         self._samples, self._replicas, self._store = samples, replicas, store

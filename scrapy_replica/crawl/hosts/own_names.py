@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.hosts.schemes import PROVED, SameByOther
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.decision import Outcome
@@ -15,12 +16,9 @@ from scrapy_replica.records import Page
 
 
 class OwnNames:
-    """Knows which URLs pages name as theirs by ``rel=canonical`` and ``rel=shortlink`` (RFC 6596).
+    """Knows which URLs pages name as theirs by ``rel=canonical`` and ``rel=shortlink`` (RFC 6596)."""
 
-    :param key: URL -> 64 bits of its request fingerprint, signed.
-    """
-
-    def __init__(self, store: CrawlDB, samples: Samples, key: Callable[[str], int]) -> None:
+    def __init__(self, store: CrawlDB, samples: Samples, key: KeyOf) -> None:
         self._store, self._samples, self._key = store, samples, key
         self._looked_up: dict[int, tuple[int, str] | None] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import mmh3
 from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.given import Clock
 from scrapy_replica.crawl.hosts.fetched_pages import FetchedPages
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
@@ -64,7 +65,7 @@ class Replicas:
     :param index: the simhashes of all pages.
     """
 
-    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], index: NearDuplicates) -> None:
+    def __init__(self, config: Config, db: CrawlDB, now: Clock, index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
         self._detector = Detector(
             judge_at(config.judge),

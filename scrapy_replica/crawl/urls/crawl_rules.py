@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from http import HTTPStatus
 from operator import attrgetter
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.given import Clock
 from scrapy_replica.crawl.urls.contents import callback_in, callback_number, form_of
 from scrapy_replica.crawl.urls.host_rules import Hit, HostRules
 from scrapy_replica.crawl.urls.leads import unpack_leads
@@ -32,7 +33,7 @@ MAX_BYTES = 60_000_000
 class CrawlRules:
     """The rules of a crawl, by host: what concerns one is read from the crawl database when it is met."""
 
-    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float]) -> None:
+    def __init__(self, config: Config, db: CrawlDB, now: Clock) -> None:
         self._config, self._db, self._now = config, db, now
         self.hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
         self.wide: list[WatchedRule] = []

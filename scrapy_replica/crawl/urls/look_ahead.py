@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.given import Payloads
 from scrapy_replica.crawl.intake import Intake
-from scrapy_replica.crawl.payloads import Payloads
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB, State, UrlRow

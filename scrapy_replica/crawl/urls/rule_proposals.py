@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from operator import attrgetter
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.config import Config, ConfigError
+from scrapy_replica.crawl.given import Clock
 from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
@@ -42,7 +43,7 @@ class RuleProposals:
     :param wide: the rules for more than one host.
     """
 
-    def __init__(self, config: Config, db: CrawlDB, now: Callable[[], float], wide: Sequence[WatchedRule]) -> None:
+    def __init__(self, config: Config, db: CrawlDB, now: Clock, wide: Sequence[WatchedRule]) -> None:
         self._config, self._db, self._now, self._wide = config, db, now, wide
         self.priors = RulePriors()
         if config.rules is not None:

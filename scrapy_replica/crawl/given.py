@@ -1,8 +1,15 @@
-"""What a crawl asks of the requests that it keeps, without knowing Scrapy."""
+"""What a crawl is given by whoever runs it: its requests, its clock, and how URLs are known."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
+
+KeyOf = Callable[[str], int]
+"""URL -> what it is known by: 64 bits of its request fingerprint, signed."""
+
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
 
 
 class Payloads(Protocol):
