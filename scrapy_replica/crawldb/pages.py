@@ -207,7 +207,7 @@ class PageTable(Table):
     def remote(self, url_ids: Sequence[int]) -> list[RemotePage]:
         """Return the fetches of the URLs of those ids, in that order; what was never fetched is left out."""
         sql = (
-            "SELECT urls.id, urls.url, urls.key, hosts.name, urls.depth, fetched_at, status, title, words, simhash,"
+            "SELECT urls.id, urls.url, hosts.name, urls.depth, fetched_at, status, title, words, simhash,"
             " relevance, novelty, mark, neighbours, content, cluster, aliases, leads FROM pages"
             " JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = pages.host WHERE pages.url = ?"
         )

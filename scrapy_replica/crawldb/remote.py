@@ -45,7 +45,6 @@ class RemotePage(NamedTuple):
 
     url_id: int
     url: str
-    key: int | None
     host: str
     depth: int
     fetched_at: float
