@@ -128,6 +128,19 @@ def test_a_page_with_another_session_is_the_page_that_was_told_apart_by_where_it
     assert pages.told_apart_by(3 << 20, second) is None
 
 
+def test_so_is_one_that_leads_to_itself_by_an_argument_of_its_own():
+    def product(*query):
+        colours = (("http://a.example/c/7?colour=1", "colour"), ("http://a.example/c/7?colour=2", "colour"))
+        return leads(*colours, on="?".join(["http://a.example/c/7", *query]))
+
+    pages, content = HostPages(), 1 << 20
+    pages.add("http://a.example/7", content, content)
+    pages.add("http://a.example/c/7", content, 2 << 20, (), product())
+    assert product("colour=1") != product() != product("colour=2")
+    assert pages.told_apart_by(content, product("colour=1")) == 2 << 20
+    assert pages.told_apart_by(content, product("colour=2")) == 2 << 20
+
+
 def version_of(url, *alternates):
     """What stands for the version in the content of a page with *alternates*, language and URL each."""
     page = Page(url, "a.example", text="one two three", words=3, signature=b"", title="", alternates=alternates)

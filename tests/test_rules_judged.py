@@ -13,8 +13,10 @@ from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawl.urls.host_pages import HostPages
+from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.rule_places import place_of
-from scrapy_replica.crawl.urls.watched_rule import IMAGES_NEEDED, WatchedRule
+from scrapy_replica.crawl.urls.rule_proposals import MAX_CANDIDATES, RuleProposals
+from scrapy_replica.crawl.urls.watched_rule import IMAGES_NEEDED, PAIRS_PER_RULE, WatchedRule
 from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -198,6 +200,17 @@ def test_a_rule_does_not_act_where_a_page_differs_from_the_one_that_names_its_fo
     assert watched.holds(*asked)
     watched.observe(f"http://{HOST}/x/1?sid=1", 9 << 20, 1, host, lambda form: False)
     assert not watched.holds(*asked)
+
+
+def test_candidates_of_which_nothing_is_told_keep_no_other_from_being_tried():
+    """A shop learnt early what nothing told of, and 1,500 variants of its products were fetched for it."""
+    db = SqliteCrawlDB(None, "s")
+    host, rules = HostRules(HOST, ()), RuleProposals(Config(), db, float, ())
+    assert all(rules.candidate(clean_param(HOST, f"ref{n}"), host) for n in range(MAX_CANDIDATES))
+    assert not rules.candidate(clean_param(HOST, "variant"), host)
+    next(iter(host.own.values())).proofs = [(f"http://{HOST}/{n}", 1) for n in range(PAIRS_PER_RULE)]
+    assert rules.candidate(clean_param(HOST, "variant"), host)
+    assert not rules.candidate(clean_param(HOST, "colour"), host)
 
 
 class TestTwoRulesOfOneUrl:

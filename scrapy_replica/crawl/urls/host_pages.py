@@ -49,8 +49,8 @@ class HostPages:
         self._looks: dict[int, int] = {}
         """Cluster of a page that repeats another and leads further -> the cluster of that, while nobody knows what for.
         """
-        self._own: dict[tuple[int, Lead], tuple[int, frozenset[Lead]]] = {}
-        """Content, and the first of the leads by which a page of it was told apart -> its cluster and those leads."""
+        self._own: dict[tuple[int, int], tuple[int, frozenset[Lead]]] = {}
+        """Content, and a hash of the first lead by which a page of it was told apart -> its cluster and those leads."""
         self._sizes: dict[int, int] = {}
         self._names: dict[int, str | set[str]] = {}
         """Cluster -> the name of its pages, or their names: one that was fetched once takes no set."""
@@ -69,10 +69,12 @@ class HostPages:
     def told_apart_by(self, content: int, leads: frozenset[Lead]) -> int | None:
         """Return the cluster of the page of that *content* that was told apart by some of these *leads*.
 
-        With another session the page leads there as well, and is no news by then.
+        With another session the page leads there as well, and is no news by then; or as it stands, or as it lies beside
+        the page: with an argument of its own, which does not count there, it lies elsewhere.
         """
-        found = [self._own[content, lead] for lead in leads if (content, lead) in self._own] if self._own else []
-        shared = [(cluster, own) for cluster, own in found if leads >= own]
+        there = set().union(*leads) if self._own else set[int]()
+        found = [self._own[content, one] for one in there if (content, one) in self._own]
+        shared = [(cluster, own) for cluster, own in found if not any(map(there.isdisjoint, own))]
         return max(shared, key=lambda one: len(one[1]))[0] if shared else None
 
     def has(self, cluster: int) -> bool:
@@ -156,7 +158,8 @@ class HostPages:
         if cluster == own_content(form, content, is_open=True):
             self._looks.setdefault(cluster, self._cluster_of.get(content, cluster))
         if self._cluster_of.setdefault(content, cluster) != cluster and leads:
-            self._own.setdefault((content, min(leads)), (cluster, leads))
+            for one in min(leads):
+                self._own.setdefault((content, one), (cluster, leads))
         self._witness(form, cluster)
         self._check_name(form, form, cluster)
         for alias in aliases:

@@ -30,7 +30,8 @@ guessed: with 200 half of those that were to prove one rule of a campus crawl di
 PROOFS, PROOF_SHARE = 12, 0.1
 """URLs of one host fetched to prove rules: at most so many, and this share of its pages."""
 MAX_CANDIDATES = 12
-"""Rules of one host under proof at a time."""
+"""Rules of one host under proof at a time. Those of which nothing was told by the URLs fetched to prove them take no
+place: twelve such kept one over a thousand variants of products from being tried."""
 MAX_LESSONS = 50
 """Hosts learnt from at a time, about 0.5 MB each; others wait for their next page."""
 STEPS = 4
@@ -86,7 +87,7 @@ class RuleProposals:
         """Take *rule* up as one to be proved on *host*; ``False`` if there is anything against it."""
         if rule.key in host.own or any(rule.key == watched.rule.key for watched in self._wide):
             return False
-        under_proof = [watched for watched in host.watched() if watched.state is Standing.CANDIDATE]
+        under_proof = [one for one in host.watched() if one.state is Standing.CANDIDATE and one.needs_proof]
         row = RuleRow(0, rule.to_dict(), Standing.CANDIDATE, False, 0, 0, 0, [])
         watched = WatchedRule(row)
         if len(under_proof) >= MAX_CANDIDATES or host.is_refused(watched):
