@@ -537,6 +537,15 @@ class TestWithdrawn:
         self.end(crawl)
         assert [url for url in self.PUT if state(db, url)] == self.PUT[:2]
 
+    def test_what_is_a_sample_as_well_stays(self, db):
+        """Its row outlived the URL, and what is looked at at the end ended in a traceback: the crawl never did."""
+        crawl = self.crawl(db)
+        decision = Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET, claims=(TRAP,))
+        put = db.urls.find([key(self.PUT[0])])[key(self.PUT[0])]
+        crawl.samples.enter(put.id, self.PUT[0], decision)
+        self.end(crawl)
+        assert [url for url in self.PUT if state(db, url)] == self.PUT[:1]
+
     def test_what_an_open_sample_of_a_claim_that_goes_on_is_held_against_stays(self, db):
         crawl = self.crawl(db)
         samples = db.samples.of_claim(VERDICT.claim)

@@ -208,7 +208,7 @@ class Intake:
             self._on_new(row.new.url, row.new.host, callback)
 
     def withdraw(self, keys: Set[int]) -> None:
-        """Forget those URLs of *keys* that wait in the place of others alone, all of which came back.
+        """Forget those URLs of *keys* that wait in the place of others alone, all of which came back, and test nothing.
 
         In a shared crawl another process may have found a link to one a moment ago.
         """
@@ -216,7 +216,7 @@ class Intake:
             return
         for key, known in self._store.urls.find(keys).items():
             is_waiting = known.id in self._replacing and known.state is State.WAITING
-            if not is_waiting or self._stands_for_others(key):
+            if not is_waiting or self._stands_for_others(key) or self._store.samples.of_url(known.id):
                 continue
             row = self._store.urls.row(known.id)
             # What is demoted is suppressed itself; a probe, or what a check drew, is wanted for its own sake.
