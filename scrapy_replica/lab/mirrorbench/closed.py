@@ -6,7 +6,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from urllib.parse import unquote, urljoin
 
@@ -18,6 +18,8 @@ STATED, MISSTATED = 0.3, 0.25
 """Share of the copies, and of the near misses, whose pages name another host's as canonical."""
 REDIRECTING = 0.15
 """Share of the copies of whose URLs some redirect to the original."""
+SECURE, DEFAULTED = 0.2, 0.05
+"""Share of the hosts that answer by https as by http, and of those whose https is a page of the server's."""
 PORTAL = "portal.example"
 LISTED = 40
 """Hosts that one page of the portal lists."""
@@ -56,6 +58,8 @@ class Site:
     Attributes:
         canonical: Host that its pages name as canonical, truly or not; or nothing.
         redirects: URLs that redirect.
+        https: ``same`` where it answers by https as well what it answers by http, ``other`` where all that is
+            answered by https is one page of the server's; or nothing.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Site:
     answers: list[Answer] = field(default_factory=list)
     canonical: str = ""
     redirects: int = 0
+    https: str = ""
     made_of: Host | None = None
     replica_of: str = ""
 
@@ -86,7 +91,29 @@ def closed(hosts: Sequence[Host], rng: Random) -> list[Site]:
         site.answers = list(_Closer(host, original, named if site.canonical else None).answers(rng, share))
         site.redirects = sum(bool(answer.location) for answer in site.answers)
         sites.append(site)
+    for site in sites:
+        _answer_by_https(site, rng)
     return [*sites, _portal(sites, rng)]
+
+
+def _answer_by_https(site: Site, rng: Random) -> None:
+    """Add what a site answers by https, if it does; links are relative and stay there."""
+    drawn, answers = rng.random(), site.answers
+    if drawn < SECURE:
+        site.https = "same"
+        site.answers = [*answers, *(replace(answer, url=_secure(answer.url)) for answer in answers)]
+    elif drawn < SECURE + DEFAULTED:
+        site.https = "other"
+        root = _parsed(
+            b"<html><head><title>It works</title></head><body><p>This server has no site here yet.</body></html>"
+        )
+        page = Answer("", "default/https", text_digest(root), body=_written(root))
+        asked = [answers[0], *rng.sample(answers[1:], min(DEEP, len(answers) - 1))]
+        site.answers = [*answers, *(replace(page, url=_secure(answer.url)) for answer in asked)]
+
+
+def _secure(url: str) -> str:
+    return f"https{url.removeprefix('http')}"
 
 
 class _Closer:
@@ -194,8 +221,9 @@ def _portal(sites: Sequence[Site], rng: Random) -> Site:
     """The site that lists all others: their start pages, and some pages deep in them."""
     linked: list[str] = []
     for site in sites:
-        urls = [answer.url for answer in site.answers]
-        linked += [urls[0], *rng.sample(urls[1:], min(DEEP, len(urls) - 1))]
+        for scheme in ("http:", "https:"):
+            urls = [answer.url for answer in site.answers if answer.url.startswith(scheme)]
+            linked += [*urls[:1], *rng.sample(urls[1:], min(DEEP, max(0, len(urls) - 1)))]
     rng.shuffle(linked)
     parts = [linked[place : place + LISTED * (1 + DEEP)] for place in range(0, len(linked), LISTED * (1 + DEEP))]
     names = [f"http://{PORTAL}/list-{number}.html" for number in range(1, len(parts) + 1)]

@@ -15,7 +15,9 @@ FEATURES = "features.csv"
 
 def write_features(split: Path) -> None:
     """Write a row of each labelled pair that is not ambiguous: features of whole hosts, empty where unknown."""
-    table = pair_table(read_truth(split), read_pages(split), set())
+    # What is there by https as well is the same, or no page of the host's.
+    pages = {host: [page for page in own if page.url.startswith("http:")] for host, own in read_pages(split).items()}
+    table = pair_table(read_truth(split), pages, set())
     values = zip(table.raw, table.published, table.normpaths, strict=True)
     rows = zip(table.hosts, values, table.n_aligned, table.is_barred, strict=True)
     with (split / FEATURES).open("x", encoding="utf-8", newline="") as out:

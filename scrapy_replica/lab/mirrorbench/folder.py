@@ -9,8 +9,14 @@ import io
 import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from random import Random
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.x509.oid import NameOID
 
 from scrapy_replica.lab.generation.warc import DATE, address_of, digest_of, record_of
 from scrapy_replica.lab.manuals.folder import alike, pairs
@@ -21,7 +27,7 @@ from scrapy_replica.lab.mirrorbench.card import card
 from scrapy_replica.lab.mirrorbench.closed import Answer, Site, closed
 from scrapy_replica.lab.mirrorbench.features import write_features
 
-VERSION = "1"
+VERSION = "2"
 """Of the benchmark: the same version, seed and packages make the same bytes."""
 SPLITS = ("dev", "test")
 SCRIPTS = ("score.py", "replay.py")
@@ -34,10 +40,24 @@ WARC, INDEX, PAGES, HOSTS, TRUTH, SEEDS = (
     "seeds.txt",
 )
 WHOLE = "bench.json"
+CERTIFICATE = "replay.pem"
+"""With its key: whoever crawls https through the proxy has to take it, since nobody vouches for it."""
 MIN_FAMILIES = 4
 """Of a split: made hosts borrow pages of other families."""
 _LICENCES = ("copyright", "license", "licence", "copying")
-_HOST_COLUMNS = ("host", "kind", "replica_of", "family", "edition", "pages", "canonical", "redirects", "also", "ip")
+_HOST_COLUMNS = (
+    "host",
+    "kind",
+    "replica_of",
+    "family",
+    "edition",
+    "pages",
+    "canonical",
+    "redirects",
+    "https",
+    "also",
+    "ip",
+)
 _EDITION_COLUMNS = ("registry", "package", "version", "language", "licence")
 
 
@@ -59,6 +79,7 @@ def make(
         split: _write_split(folder / split, of_split, len(SPLITS) * seed + number)
         for number, (split, of_split) in enumerate(of_splits.items())
     }
+    (folder / CERTIFICATE).write_bytes(_certificate(seed))
     for script in SCRIPTS:
         shutil.copyfile(Path(__file__).with_name(script), folder / script)
     if packages is not None:
@@ -93,6 +114,8 @@ def _write_split(folder: Path, trees: Mapping[Edition, Tree], seed: int) -> dict
         "hosts": len(sites),
         "copies": sum(bool(site.replica_of) for site in sites),
         "urls": sum(len(site.answers) for site in sites),
+        "https": sum(site.https == "same" for site in sites),
+        "https_other": sum(site.https == "other" for site in sites),
         "contents": len({answer.content for site in sites for answer in site.answers}),
         **{kind: sum(row["relation"] == kind for row in truth) for kind in ("replica", "near_miss", "ambiguous")},
     }
@@ -113,7 +136,7 @@ def _write_web(folder: Path, sites: Sequence[Site]) -> None:
 
 def _index_line(answer: Answer, offset: int, length: int) -> str:
     """Return a line of a CDXJ index, as pywb and cdxj-indexer write it."""
-    host, _, path = answer.url.removeprefix("http://").partition("/")
+    host, _, path = answer.url.partition("://")[2].partition("/")
     key = f"{','.join(reversed(host.split('.')))})/{path}".lower()
     told = {
         "url": answer.url,
@@ -142,7 +165,12 @@ def _write_pages(file: Path, sites: Sequence[Site]) -> None:
 def _host_row(site: Site, number: int) -> dict[str, str]:
     row = dict.fromkeys((*_HOST_COLUMNS, *_EDITION_COLUMNS), "")
     row |= {"host": site.name, "kind": site.kind, "replica_of": site.replica_of, "canonical": site.canonical}
-    row |= {"pages": str(len(site.answers)), "redirects": str(site.redirects), "ip": address_of(number // 3)}
+    row |= {
+        "pages": str(len(site.answers)),
+        "redirects": str(site.redirects),
+        "https": site.https,
+        "ip": address_of(number // 3),
+    }
     if site.made_of is not None:
         edition = site.made_of.edition
         row |= {"family": edition.family, "edition": edition.name, "also": site.made_of.also}
@@ -155,6 +183,16 @@ def _write_rows(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
         writer = csv.DictWriter(out, rows[0].keys(), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _certificate(seed: int) -> bytes:
+    """Return a certificate of the proxy and its key, the same bytes for the same seed."""
+    key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"proxy {seed}".encode()).digest())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "MirrorBench")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, datetime(2000, 1, 1), datetime(2100, 1, 1))
+    pem = serialization.Encoding.PEM
+    written = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return written + made.sign(key, None).public_bytes(pem)
 
 
 def _copy_licences(folder: Path, editions: Iterable[Edition], packages: Path) -> None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Serves a split of MirrorBench over HTTP, as a proxy: replay.py BENCH/test [--port 8080] [--out fetches.jsonl].
 
-Needs Python 3.10 and nothing else. Any crawler reaches all hosts through the proxy, http_proxy=http://127.0.0.1:8080;
-one that resolves all names to 127.0.0.1 is answered by its Host header. Each request is a line of the log, which
-score.py reads.
+Needs Python 3.10 and nothing else. Any crawler reaches all hosts through the proxy, http_proxy=http://127.0.0.1:8080
+and https_proxy the same, with the certificate in BENCH/replay.pem or without asking for one; one that resolves all
+names to 127.0.0.1 is answered by its Host header. Each request is a line of the log, which score.py reads.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import ssl
 import sys
 from http.client import responses
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -79,6 +80,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 60
     """Seconds after which a connection ends on which nothing is asked."""
     server: Server
+    scheme = "http"
 
     def do_GET(self) -> None:
         self._send(self.server.replay.answer(self._url()))
@@ -87,17 +89,28 @@ class Handler(BaseHTTPRequestHandler):
 
     def _refuse(self) -> None:
         self.close_connection = True  # a body may follow
-        self._send(Answer(405, [("Allow", "GET, HEAD"), ("Content-Type", "text/plain")], b"the web is plain http\n"))
+        self._send(Answer(405, [("Allow", "GET, HEAD"), ("Content-Type", "text/plain")], b"GET and HEAD alone\n"))
 
-    do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_CONNECT = _refuse  # noqa: N815
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _refuse  # noqa: N815
+
+    def do_CONNECT(self) -> None:
+        """Go on by TLS, as the host that is asked for."""
+        self.send_response_only(200)
+        self.end_headers()
+        self.connection = self.server.tls.wrap_socket(self.connection, server_side=True)
+        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+        self.scheme, self.close_connection = "https", False
+
+    def finish(self) -> None:
+        super().finish()
+        if self.scheme == "https":
+            self.connection.close()
 
     def _url(self) -> str:
-        if self.command == "CONNECT":
-            return f"https://{self.path}/"
-        url = self.path if "://" in self.path else f"http://{self.headers.get('Host', '')}{self.path}"
+        url = self.path if "://" in self.path else f"{self.scheme}://{self.headers.get('Host', '')}{self.path}"
         scheme, _, rest = url.partition("#")[0].partition("://")
         host, _, path = rest.partition("/")
-        return f"{scheme.lower()}://{host.lower().removesuffix(':80')}/{unquote(path)}"
+        return f"{scheme.lower()}://{host.lower().removesuffix(':80').removesuffix(':443')}/{unquote(path)}"
 
     def _send(self, answer: Answer) -> None:
         self.server.replay.log(self._url(), answer.status)
@@ -121,8 +134,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, replay: Replay, port: int) -> None:
+    def __init__(self, replay: Replay, port: int, certificate: Path) -> None:
         self.replay = replay
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(certificate)
         super().__init__(("127.0.0.1", port), Handler)
 
     def handle_error(self, *_: object) -> None:
@@ -138,10 +153,12 @@ def serve(folder: Path, port: int, log: Path | None) -> int:
     if not 0 <= port <= 65_535:
         raise ValueError(f"--port is {port}: it must be 0 to 65535")
     replay = Replay(folder, log)
-    with Server(replay, port) as server:
+    with Server(replay, port, folder / ".." / "replay.pem") as server:
         proxy = f"http://127.0.0.1:{server.server_port}"
         told = f"{len(replay.hosts)} hosts are behind the proxy {proxy}; Ctrl-C ends it\n"
-        sys.stdout.write(f"{told}  http_proxy={proxy} YOUR CRAWLER, from the URL in {folder / 'seeds.txt'}\n")
+        sys.stdout.write(
+            f"{told}  http_proxy={proxy} https_proxy={proxy} YOUR CRAWLER, from the URL in {folder / 'seeds.txt'}\n"
+        )
         sys.stdout.flush()
         try:
             server.serve_forever()
