@@ -96,17 +96,6 @@ class TestCube:
         assert (merged.counts == whole.counts).all()
         assert (merged.support == whole.support).all()
 
-    @given(examples_of, st.data())
-    @settings(max_examples=60)
-    def test_a_move_equals_a_rebuild(self, examples, data):
-        cube = cube_of(examples)
-        place = data.draw(st.integers(0, len(examples) - 1))
-        x, label = examples[place]
-        row = cube.vectors.tolist().index(list(x))
-        cube.move(np.array([row]), np.array([1]), int(not label))
-        rebuilt = cube_of([*examples[:place], (x, not label), *examples[place + 1 :]])
-        assert (cube.support == rebuilt.support).all()
-
     @given(examples_of)
     @settings(max_examples=30)
     def test_survives_json(self, examples):

@@ -29,7 +29,7 @@ class Cube:
             is the subset whose members are the bits of s.
         support: Label counts of each cell: s(X u label), shape (cells, 2).
 
-    Invariant: ``support`` is the sum of ``counts`` over the vectors of a cell, whatever was moved or added.
+    Invariant: ``support`` is the sum of ``counts`` over the vectors of a cell, whatever was added.
     """
 
     def __init__(self, sizes: Sequence[int], vectors: IntArray, counts: IntArray) -> None:
@@ -73,23 +73,6 @@ class Cube:
         counts[:, NEGATIVE] = np.bincount(places[~is_positive], minlength=len(vectors))
         counts[:, POSITIVE] = np.bincount(places[is_positive], minlength=len(vectors))
         return cls(sizes, vectors, counts)
-
-    def move(self, vectors: IntArray, amounts: IntArray, target: int) -> None:
-        """Relabel examples: *amounts*[i] examples of distinct vector *vectors*[i] become label *target*.
-
-        Only the rules X -> label with X inside a moved vector change; the result equals a rebuild.
-        """
-        self.counts[vectors, target] += amounts
-        self.counts[vectors, 1 - target] -= amounts
-        touched = self.cells[:, vectors]
-        if len(vectors) == 1:  # a vector has one cell per subset, so nothing repeats: a fifth of the time of add.at
-            rows = touched[:, 0]
-            self.support[rows, target] += amounts[0]
-            self.support[rows, 1 - target] -= amounts[0]
-            return
-        spread = np.broadcast_to(amounts, touched.shape)
-        np.add.at(self.support[:, target], touched, spread)
-        np.subtract.at(self.support[:, 1 - target], touched, spread)
 
     def merged(self, other: Cube) -> Cube:
         """Return the cube of both training sets: counts are added."""

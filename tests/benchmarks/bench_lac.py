@@ -53,7 +53,7 @@ def test_a_move_beside_a_rebuild():
 
     def moves():
         for row in rows:
-            cube.move(row, one, 1)
+            move(cube, row, one, 1)
 
     move = seconds(moves)[0] / len(rows)
     rebuild = median(seconds(lambda: Cube(SIZES, cube.vectors, cube.counts))[0] for _ in range(3))

@@ -20,7 +20,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from scrapy_replica.lab.replicas.em import Start, Trained, begin, should_move, supports_in, train
+from scrapy_replica.lab.replicas.em import Start, Trained, begin, move, should_move, supports_in, train
 from scrapy_replica.lab.replicas.pareto import dominance_counts
 from scrapy_replica.lazy.lac import LAC, Cube, alpha_of, distinct_vectors, rule_sums
 from scrapy_replica.numeric import BoolArray, IntArray
@@ -53,7 +53,7 @@ def train_in_order(
                 moved[-1] += len(examples)
                 is_positive[examples] = start is Start.PU
                 if is_incremental:
-                    cube.move(place, np.array([len(examples)]), start.value)
+                    move(cube, place, np.array([len(examples)]), start.value)
     lac = LAC(cube if is_incremental else Cube.from_examples(sizes, codes, is_positive))
     return Trained(lac, is_positive, len(moved), tuple(moved), converged=True)
 

@@ -5,9 +5,10 @@ import math
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_lac import brute_alpha
+from test_lac import brute_alpha, cube_of
+from test_lac import examples_of as examples_of_four
 
-from scrapy_replica.lab.replicas.em import Start, alphas_and_cuts, supports_in, train
+from scrapy_replica.lab.replicas.em import Start, alphas_and_cuts, move, supports_in, train
 from scrapy_replica.lab.replicas.em_in_order import times, train_in_order
 from scrapy_replica.lazy.lac import Cube
 
@@ -149,3 +150,15 @@ class TestInOrder:
             assert figures[f"times.{number}.vectors"] <= 27
             assert 0 <= figures[f"times.{number}.pu.equal"] <= 1
             assert figures[f"times.{number}.nu.moved"] <= (obvious[:number] == 0).sum()
+
+
+@given(examples_of_four, st.data())
+@settings(max_examples=60)
+def test_a_move_equals_a_rebuild(examples, data):
+    cube = cube_of(examples)
+    place = data.draw(st.integers(0, len(examples) - 1))
+    x, label = examples[place]
+    row = cube.vectors.tolist().index(list(x))
+    move(cube, np.array([row]), np.array([1]), int(not label))
+    rebuilt = cube_of([*examples[:place], (x, not label), *examples[place + 1 :]])
+    assert (cube.support == rebuilt.support).all()
