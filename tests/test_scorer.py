@@ -37,7 +37,7 @@ def no_opinion(page, relevance):
 
 
 def slow(page, relevance):
-    time.sleep(0.11)
+    time.sleep(0.006)
     return 0.5
 
 
@@ -88,7 +88,8 @@ class TestScorer:
         result = await crawl(TopicSpider, web(), scored("far_out"), seeds=TOP)
         assert {item["relevance"] for item in result.items} == {1.0}
 
-    async def test_a_slow_one_is_told_once(self, caplog):
+    async def test_a_slow_one_is_told_once(self, caplog, monkeypatch):
+        monkeypatch.setattr("scrapy_replica.focus.scorer.SLOW_S", 0.005)
         await crawl(TopicSpider, web(30), scored("slow"), seeds=TOP)
         assert len([line for line in caplog.messages if "s a page, in which nothing is fetched" in line]) == 1
 
