@@ -19,8 +19,10 @@ from web import HTML, REPLICA, crawl, page
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.explain import ExplainCommand
 from scrapy_replica.commands.parser import parser_of
+from scrapy_replica.components import turns
 from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
+from scrapy_replica.crawl.claims.late_samples import LateSamples
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawldb.orders import BLOCK
@@ -469,6 +471,42 @@ class TestFullDisk:
         assert result.stats["finish_reason"] == "crawl_database"
         assert "REPLICA_LEDGER cannot be written" in caplog.text
         assert not any(record.exc_info for record in caplog.records)
+
+
+class TestFaultsOfOurs:
+    """A traceback where nobody catches it would leave the crawl waiting for ever."""
+
+    @pytest.mark.parametrize("broken", [(Crawl, "take"), (LateSamples, "draw")])
+    async def test_one_costs_a_turn(self, broken, monkeypatch):
+        monkeypatch.setattr(turns, "REST", 0.01)
+        whole, faults = getattr(*broken), [KeyError("made up")]
+
+        def fails_once(self):
+            if faults:
+                raise faults.pop()
+            return whole(self)
+
+        monkeypatch.setattr(*broken, fails_once)
+        result = await asyncio.wait_for(crawl(TopicSpider, FIVE, REPLICA, seeds=TOP), 20)
+        assert {*result.urls} == {*FIVE}
+        assert result.stats["finish_reason"] == "finished"
+
+    @pytest.mark.parametrize("broken", [(Crawl, "take"), (LateSamples, "draw")])
+    async def test_one_that_stays_ends_the_crawl_which_can_go_on(self, broken, monkeypatch, caplog, tmp_path):
+        monkeypatch.setattr(turns, "REST", 0.01)
+        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
+
+        def fails(self):
+            raise KeyError("made up")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(*broken, fails)
+            first = await asyncio.wait_for(crawl(TopicSpider, FIVE, settings, seeds=TOP), 20)
+        assert first.stats["finish_reason"] == "crawl_database"
+        assert caplog.text.count("what waits stays in the job") == 1
+        again = await crawl(TopicSpider, FIVE, settings, seeds=TOP)
+        assert {*first.urls, *again.urls} == {*FIVE}
+        assert again.stats["finish_reason"] == "finished"
 
 
 class TestBadLinks:

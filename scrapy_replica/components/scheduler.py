@@ -27,6 +27,7 @@ from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.slots import chosen_slot
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.components.takeover import PlainJob
+from scrapy_replica.components.turns import Turns
 from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError, UrlRow
 from scrapy_replica.crawldb.rests import RESTS, dump, load
 from scrapy_replica.decision import FETCH, Action, Decision
@@ -65,6 +66,7 @@ class ReplicaScheduler(BaseScheduler):
         self._begun: set[int] = set()
         """Keys of the start requests that this process was the first to enter, where others share the job."""
         self._timer: CallLaterResult | None = None
+        self._turns = Turns(self._extension, self._set_timer)
         self._rests: dict[str, float] = {}
         """Slots that rest because their hosts asked for it, and until when, in seconds since the epoch."""
         self._plain = PlainJob(crawler, extension.crawl.store)
@@ -178,13 +180,8 @@ class ReplicaScheduler(BaseScheduler):
             await maybe_deferred_to_future(closing)
 
     def has_pending_requests(self) -> bool:
-        if self._extension.error is not None:
-            return False
-        try:
-            return self._is_pending()
-        except StoreError as error:
-            self._extension.stop(error)
-            return False
+        is_pending = self._turns.take(self._is_pending)
+        return self._extension.error is None if is_pending is None else is_pending
 
     def _is_pending(self) -> bool:
         recorder, others = self._extension.recorder, self._extension.others
@@ -285,13 +282,10 @@ class ReplicaScheduler(BaseScheduler):
     # Out
 
     def next_request(self) -> Request | None:
-        if self._extension.error is not None:
-            return None
-        try:
-            return self._next()
-        except StoreError as error:
-            self._extension.stop(error)
-            return None
+        request = self._turns.take(self._next)
+        if request is not None:
+            self._turns.went_on()
+        return request
 
     def _next(self) -> Request | None:
         self._leases.acknowledge()
