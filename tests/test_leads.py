@@ -141,6 +141,17 @@ def test_so_is_one_that_leads_to_itself_by_an_argument_of_its_own():
     assert pages.told_apart_by(content, product("colour=2")) == 2 << 20
 
 
+def test_so_is_one_that_gives_the_same_items():
+    """A list in another order, an item of which is made, by its other name: no rule over names was proved by it."""
+    pages, content, items = HostPages(), 1 << 20, frozenset({1, 2})
+    pages.add("http://a.example/list", content, content)
+    apart = pages.tell_apart("http://a.example/list?order=price", content, content, items, is_open=False)
+    pages.add("http://a.example/list?order=price", content, apart)
+    assert pages.told_apart_by(content, frozenset(), items) == apart
+    assert pages.told_apart_by(content, frozenset(), frozenset({1})) is None
+    assert pages.told_apart_by(content, frozenset()) is None
+
+
 def version_of(url, *alternates):
     """What stands for the version in the content of a page with *alternates*, language and URL each."""
     page = Page(url, "a.example", text="one two three", words=3, signature=b"", title="", alternates=alternates)

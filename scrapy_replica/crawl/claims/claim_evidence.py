@@ -137,6 +137,7 @@ class ClaimEvidence:
             observation.url_id,
             observation.twin,
             callback,
+            frozenset(observation.items),
             asks_more=asks_more,
             is_changed=observation.is_changed,
         )

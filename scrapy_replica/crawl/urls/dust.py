@@ -64,14 +64,16 @@ class Dust:
         url_id: int,
         twin: PageRow | None,
         callback: str = "",
+        items: frozenset[int] = frozenset(),
         *,
         asks_more: bool = False,
         is_changed: bool = False,
     ) -> DustFindings:
-        """Take note of a page that was fetched and of which the spider's *callback* is through.
+        """Take note of a page that was fetched and of which the spider's *callback* is through, with its *items*.
 
-        *twin*: the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page.
-        What looks like another page and leads elsewhere is one of its own: a shell, a page whose argument shows a menu.
+        *twin*: the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page,
+        or gave an item that is new. What looks like another page and leads elsewhere is one of its own: a shell, a page
+        whose argument shows a menu.
         """
         findings = DustFindings()
         if not self._config.dust:
@@ -93,11 +95,11 @@ class Dust:
         leads_on = asks_more or bool(news)
         findings.is_part = content is not None and not leads_on and self._lacks(host, form, leads, twin)
         if content is not None and cluster is not None:
-            known = None if leads_on else host.pages.told_apart_by(content, leads)
+            known = None if leads_on else host.pages.told_apart_by(content, leads, items)
             if known is None and host.pages.has(cluster) and (leads_on or findings.is_part):
                 # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
                 is_open = twin is not None and not asks_more and not self._db.is_shared
-                known = host.pages.tell_apart(form, content, cluster, is_open=is_open)
+                known = host.pages.tell_apart(form, content, cluster, items, is_open=is_open)
             cluster = known or cluster
         came_by = self._came_by(host, page, form, url_id)
         if content is None and page.signature is not None:

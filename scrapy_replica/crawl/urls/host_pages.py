@@ -51,6 +51,8 @@ class HostPages:
         """
         self._own: dict[tuple[int, int], tuple[int, frozenset[Lead]]] = {}
         """Content, and a hash of the first lead by which a page of it was told apart -> its cluster and those leads."""
+        self._by_items: dict[tuple[int, int], int] = {}
+        """Content, and a hash of the items, of a page that was told apart in this run -> its cluster."""
         self._sizes: dict[int, int] = {}
         self._names: dict[int, str | set[str]] = {}
         """Cluster -> the name of its pages, or their names: one that was fetched once takes no set."""
@@ -66,12 +68,15 @@ class HostPages:
             known = self.clusters.get(form_of(twin))
         return known if known is not None and is_one_version(known, content) else content
 
-    def told_apart_by(self, content: int, leads: frozenset[Lead]) -> int | None:
-        """Return the cluster of the page of that *content* that was told apart by some of these *leads*.
+    def told_apart_by(self, content: int, leads: frozenset[Lead], items: frozenset[int] = frozenset()) -> int | None:
+        """Return the cluster of the page of that *content* that was told apart by some of these *leads*, or by *items*,
+        as hashes: a list in another order that an item is made of is that list by its other names, too.
 
         With another session the page leads there as well, and is no news by then; or as it stands, or as it lies beside
         the page: with an argument of its own, which does not count there, it lies elsewhere.
         """
+        if (known := self._by_items.get((content, hash(items)))) is not None:
+            return known
         there = set().union(*leads) if self._own else set[int]()
         found = [self._own[content, one] for one in there if (content, one) in self._own]
         shared = [(cluster, own) for cluster, own in found if not any(map(there.isdisjoint, own))]
@@ -109,12 +114,17 @@ class HostPages:
         """Tell whether nothing leads there but pages of one cluster."""
         return all(self._leads.get(one, 0) is not None for one in lead)
 
-    def tell_apart(self, form: str, content: int, cluster: int, *, is_open: bool) -> int:
-        """Return a cluster of its own for the page at *form*, which repeats those of *cluster* and leads elsewhere.
+    def tell_apart(
+        self, form: str, content: int, cluster: int, items: frozenset[int] = frozenset(), *, is_open: bool
+    ) -> int:
+        """Return a cluster of its own for the page at *form*, which repeats those of *cluster* and leads elsewhere, or
+        gives *items* of its own.
 
         *is_open*: it may be the same; what it alone leads to will tell.
         """
         own = own_content(form, content, is_open=is_open)
+        if items and not self.is_full:
+            self._by_items.setdefault((content, hash(items)), own)
         if is_open:
             self._looks[own] = cluster
         return own
@@ -248,7 +258,7 @@ class HostPages:
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
         n_bytes = 650 * len(self.clusters) + 250 * len(self._aliases) + 100 * len(self._leads)
-        return 1500 + n_bytes + 150 * len(self._texts)
+        return 1500 + n_bytes + 150 * (len(self._texts) + len(self._by_items))
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""
