@@ -190,14 +190,14 @@ HOME = "http://a.example/"
 SHY = Link(f"{HOME}maze/in", is_shy=True)
 
 
-def labyrinth(entrances, inward=10, outward=0):
+def labyrinth(entrances, inward=10, outward=0, says=written):
     """Return what is known after a home page with *entrances*, and a window of pages with so many links to a place."""
     made_up = MadeUp()
     made_up.meet(Page(url=HOME, host="a.example", links=tuple(entrances)))
     for number in range(WINDOW):
         links = [Link(f"{HOME}maze/{number * 10 + k}") for k in range(inward)]
         links += [Link(f"{HOME}part-{k}/") for k in range(outward)]
-        said = replace(page(number, written(number)), links=tuple(links))
+        said = replace(page(number, says(number)), links=tuple(links))
         made_up.observe(said, number, "en")
     return made_up
 
@@ -211,6 +211,11 @@ class TestLabyrinths:
         made_up = labyrinth([SHY])
         assert is_waiting(made_up)
         assert not is_waiting(made_up, f"{HOME}real/new")
+
+    def test_made_up_text_behind_them_is_no_less_one(self):
+        """What hidden links lead to waits, too, and not only what its own pages lead to."""
+        found = labyrinth([SHY], says=babble).maze_of(f"{HOME}maze/new", None)
+        assert found == (TrapKind.LABYRINTH, "a.example/maze")
 
     def test_not_where_a_reader_is_led_or_a_person_is(self):
         assert not is_waiting(labyrinth([SHY, Link(f"{HOME}maze/other")]))

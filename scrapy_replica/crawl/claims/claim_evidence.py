@@ -139,6 +139,7 @@ class ClaimEvidence:
             callback,
             frozenset(observation.items),
             asks_more=asks_more,
+            gives_news=observation.gives_news,
             is_changed=observation.is_changed,
         )
         self._apply_findings(findings, observation.depth, observation.url_id)

@@ -67,13 +67,14 @@ class Dust:
         items: frozenset[int] = frozenset(),
         *,
         asks_more: bool = False,
+        gives_news: bool = False,
         is_changed: bool = False,
     ) -> DustFindings:
         """Take note of a page that was fetched and of which the spider's *callback* is through, with its *items*.
 
-        *twin*: the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page,
-        or gave an item that is new. What looks like another page and leads elsewhere is one of its own: a shell, a page
-        whose argument shows a menu.
+        *twin*: the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page.
+        *gives_news*: one of the items is new. What looks like another page and leads elsewhere is one of its own: a
+        shell, a page whose argument shows a menu.
         """
         findings = DustFindings()
         if not self._config.dust:
@@ -92,6 +93,7 @@ class Dust:
         news = host.pages.news(leads)
         if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
             twin = None  # another version, or what another callback got
+        asks_more = asks_more or gives_news
         leads_on = asks_more or bool(news)
         findings.is_part = content is not None and not leads_on and self._lacks(host, form, leads, twin)
         if content is not None and cluster is not None:
@@ -99,7 +101,8 @@ class Dust:
             if known is None and host.pages.has(cluster) and (leads_on or findings.is_part):
                 # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
                 is_open = twin is not None and not asks_more and not self._db.is_shared
-                known = host.pages.tell_apart(form, content, cluster, items, is_open=is_open)
+                own_items = items if gives_news else frozenset[int]()
+                known = host.pages.tell_apart(form, content, cluster, own_items, is_open=is_open)
             cluster = known or cluster
         came_by = self._came_by(host, page, form, url_id)
         if content is None and page.signature is not None:

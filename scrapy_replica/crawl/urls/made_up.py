@@ -231,10 +231,10 @@ class MadeUp:
     def _measure(self, name: str, place: _Place) -> bool:
         was_maze = place.kind is not None
         place.kind = None
-        if is_made_up([*place.stems]):
+        if self._is_hidden(name) and place.n_inward >= INWARD * max(1, place.n_links):
+            place.kind = TrapKind.LABYRINTH  # whatever it says: of made-up text less waits
+        elif is_made_up([*place.stems]):
             place.kind = TrapKind.MADE_UP
-        elif self._is_hidden(name) and place.n_inward >= INWARD * max(1, place.n_links):
-            place.kind = TrapKind.LABYRINTH
         else:
             place.ids = dict.fromkeys([*place.ids][-WINDOW:])
         place.n_links = place.n_inward = 0
