@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import product
 
@@ -211,6 +212,17 @@ def test_candidates_of_which_nothing_is_told_keep_no_other_from_being_tried():
     next(iter(host.own.values())).proofs = [(f"http://{HOST}/{n}", 1) for n in range(PAIRS_PER_RULE)]
     assert rules.candidate(clean_param(HOST, "variant"), host)
     assert not rules.candidate(clean_param(HOST, "colour"), host)
+
+
+@pytest.mark.parametrize("there", [f"http://{HOST}/x", "https://b.example/x"])
+def test_what_is_asked_for_elsewhere_comes_from_the_front_page_there(there):
+    """By http as well: whoever listens is not told which page of https led here."""
+    site, url = Site(), f"https://{HOST}/x"
+    found = NewUrl(url, HOST, key(url), payload=b'{"r":1}', permission=Permission.MOVE)
+    failed = site.db.urls.row(site.db.urls.discover([found])[0][0])
+    asked = site.crawl.intake.ask_elsewhere(failed, there)
+    told = json.loads(site.db.urls.row(asked).payload)
+    assert told == {"headers": {"Referer": [there.removesuffix("x")]}}
 
 
 class TestTwoRulesOfOneUrl:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.httpobj import urlparse_cached
 
-from scrapy_replica.address import host_of
+from scrapy_replica.address import host_of, origin_of
 from scrapy_replica.components.borders import Borders, PrivateAddressError
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.middleware import Middleware
@@ -69,7 +69,7 @@ class ReplicaDownloaderMiddleware(Middleware):
             return None
         # The duplicate filter knows the two by one fingerprint, and has let this one through.
         moved = request.replace(url=decision.url, dont_filter=True)
-        if host_of(decision.url) != host:
+        if origin_of(decision.url) != origin_of(request.url):
             come_from_front(moved.headers, decision.url)
         return moved
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
-from scrapy_replica.address import has_secret, host_of, name_of
+from scrapy_replica.address import has_secret, host_of, name_of, origin_of
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
@@ -159,9 +159,10 @@ class Intake:
         return FETCH if decision.reason is Reason.PERMALINK else decision
 
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
-        host = host_of(url)
-        payload = new.payload if host == new.host else self._payloads.elsewhere(new.payload, url)
-        return new._replace(url=url, host=host, key=self.key(url), payload=payload)
+        # By http nobody on the way is to read which page of https led here.
+        is_here = origin_of(url) == origin_of(new.url)
+        payload = new.payload if is_here else self._payloads.elsewhere(new.payload, url)
+        return new._replace(url=url, host=host_of(url), key=self.key(url), payload=payload)
 
     def _control(self, row: Entry) -> Entry:
         """Return the row of the page that a sample is held against."""
