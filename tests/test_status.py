@@ -91,6 +91,12 @@ def figures(job):
     return status(job)["figures"]
 
 
+def dropping(*arguments):
+    """A rule that takes *arguments* away, ``name`` or ``name=value``."""
+    steps = [["drop", name, value or None] for name, _, value in (one.partition("=") for one in arguments)]
+    return {"host": "a.example", "transformation": steps, "context": [], "learntFrom": "", "examples": []}
+
+
 class TestFigures:
     def test_urls_and_fetches(self, job):
         found = figures(job)
@@ -164,16 +170,33 @@ class TestFigures:
         assert (told["figures"]["verdicts.holding"], told["figures"]["verdicts.refuted"]) == (1, 1)
 
     def test_rules_of_the_last_hour_that_act(self, job):
-        rule = {"host": "a.example", "transformation": [["drop", "sid"]], "context": []}
         db = SqliteCrawlDB(job, "news")
-        for at in (NOW - 90_000.0, NOW - 1_500.0, NOW - 1_400.0):
-            db.rules.update(db.rules.enter({**rule, "at": at}, at), Standing.IN_FORCE, 9, 0, 0)
-        db.rules.enter(rule, NOW)
+        for name, at in (("sid", NOW - 90_000.0), ("ref", NOW - 1_500.0), ("at", NOW - 1_400.0)):
+            db.rules.update(db.rules.enter(dropping(name), at), Standing.IN_FORCE, 9, 0, 0)
+        db.rules.enter(dropping("by"), NOW)
         db.close()
         told = status(job)
         assert [row["id"] for row in told["rules"]] == [3, 2]
         assert (told["figures"]["rules.in_force"], told["figures"]["rules.candidate"]) == (3, 1)
         assert "rule 3: on a.example the page is the same without" in replica("status", job)[1]
+
+    def test_a_rule_of_which_others_do_all_is_no_other_one(self, job):
+        db = SqliteCrawlDB(job, "news")
+        rules = (
+            dropping("print=1"),
+            dropping("ref", "print"),
+            dropping("print"),
+            dropping("ref"),
+            dropping("ref=a", "x"),
+        )
+        for rule in rules:
+            db.rules.update(db.rules.enter(rule, NOW), Standing.IN_FORCE, 9, 0, 0)
+        db.close()
+        told = status(job)
+        assert [row["id"] for row in told["rules"]] == [5, 4, 3]
+        assert "Rules: 3 in force; 3 of its last hour" in replica("status", job)[1]
+        listed = replica("rules", "list", job)[1].replace("\n      ", " ")
+        assert listed.count("in force, with others that do all of it") == 2
 
     def test_hosts_with_most_fetches_first(self, job):
         db = SqliteCrawlDB(job, "news")

@@ -89,8 +89,9 @@ def list_rules(opts: argparse.Namespace) -> None:
 
 
 def _described(view: RuleView, *, is_ending: bool) -> dict[str, Any]:
-    row, saved = view
-    state = rule_standing(row.state, row.wrong) + (" until the crawl goes on" if is_ending else "")
+    row, saved, is_repeated = view
+    more = " until the crawl goes on" if is_ending else ", with others that do all of it" if is_repeated else ""
+    state = rule_standing(row.state, row.wrong) + more
     pairs = f"{counted(row.right, 'pair')} right, {row.wrong or 'none'} wrong"
     told = f"{state}; {_origin(row)}; {pairs}; {counted(saved, 'URL')} not fetched"
     record = {"state": row.state, "right": row.right, "wrong": row.wrong, "saved": saved, "manual": row.is_manual}
@@ -115,7 +116,7 @@ def _origin(row: RuleRow) -> str:
 def export_rules(opts: argparse.Namespace) -> None:
     """Print the rules in force that the other format has words for."""
     with reading(opts.job) as job:
-        exported = dumps(Rule.from_dict(row.rule) for row, _ in job.rules() if row.state == Standing.IN_FORCE)
+        exported = dumps(Rule.from_dict(row.rule) for row, *_ in job.rules() if row.state == Standing.IN_FORCE)
     sys.stdout.write(exported.text + "\n")
     for rule in exported.left_out:
         sys.stderr.write(f"left out, duplicate-url-discarder has no words for it: {rule}\n")
@@ -125,7 +126,7 @@ def import_rules(opts: argparse.Namespace) -> None:
     """Enter the rules of a file, but for those that are known."""
     rules = rules_at(Path(opts.file))
     with reading(opts.job) as job:
-        known = {Rule.from_dict(row.rule).key for row, _ in job.rules()}
+        known = {Rule.from_dict(row.rule).key for row, *_ in job.rules()}
     new = [rule for rule in rules if rule.key not in known]
     with ordering(opts.job) as give:
         for rule in new:
@@ -138,7 +139,7 @@ def import_rules(opts: argparse.Namespace) -> None:
 def disable_rule(opts: argparse.Namespace) -> None:
     """Switch a rule off."""
     with reading(opts.job) as job:
-        states = {row.id: row.state for row, _ in job.rules()}
+        states = {row.id: row.state for row, *_ in job.rules()}
     if opts.id not in states:
         raise ValueError(f"there is no rule {opts.id}; see scrapy replica rules list --job {name_of(opts.job)}")
     if states[opts.id] in ENDED:

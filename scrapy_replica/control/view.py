@@ -153,13 +153,13 @@ def _copy(view: VerdictView) -> dict[str, Any]:
 
 
 def rules(job: SqliteReader) -> list[dict[str, Any]]:
-    """Return the rules in force, last proposed first."""
-    in_force = [view for view in job.rules() if view.row.state == Standing.IN_FORCE]
+    """Return the rules in force, last proposed first, without those of which others do all."""
+    in_force = [view for view in job.rules() if view.row.state == Standing.IN_FORCE and not view.is_repeated]
     return [_rule(view) for view in reversed(in_force[-MAX_RULES:])]
 
 
 def _rule(view: RuleView) -> dict[str, Any]:
-    row, saved = view
+    row, saved, _ = view
     origin = "given by hand" if row.is_manual else f"right for {counted(row.right, 'pair')}, wrong for {row.wrong}"
     return {"id": row.id, "rule": rule(row.rule), "told": origin, "saved": f"{saved:,}"}
 

@@ -114,6 +114,8 @@ class RuleView(NamedTuple):
     row: RuleRow
     saved: int
     """URLs that are dropped for it."""
+    is_repeated: bool = False
+    """It is in force, and others do all that it does."""
 
 
 class SiteView(NamedTuple):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from scrapy_replica.claim import Standing
@@ -25,6 +27,29 @@ class RuleRow(NamedTuple):
     """Images fetched that are the page of their URL, less twice those that do not exist."""
     proofs: list[tuple[str, int]]
     """(image, URLs fetched on purpose for it) of each pair that was to prove it."""
+
+
+def without_repeats(rows: Iterable[RuleRow]) -> list[RuleRow]:
+    """Leave out each of the rules in force of which others do all: ``print=1`` where ``print`` goes whatever it says.
+
+    It is one rule for whoever counts; it stays in force, for the others may end.
+    """
+    kept, taken = list[RuleRow](), defaultdict[str, set[str]](set)
+    for row in sorted(rows, key=_breadth):
+        names = {name for kind, name, _ in row.rule["transformation"] if kind == "drop"}
+        is_drop = len(names) == len(row.rule["transformation"])
+        if is_drop and not row.is_manual and names <= taken[row.rule["host"]] | taken[""]:
+            continue
+        kept.append(row)
+        if is_drop and _breadth(row)[:2] == (0, 0):
+            taken[row.rule["host"]] |= names
+    return sorted(kept, key=attrgetter("id"))
+
+
+def _breadth(row: RuleRow) -> tuple[int, int, int]:
+    """Return how many conditions, values and steps a rule has: the first of several does most."""
+    steps = row.rule["transformation"]
+    return len(row.rule["context"]), sum(value is not None for *_, value in steps), len(steps)
 
 
 class RuleTable(Table):

@@ -122,6 +122,8 @@ class ClaimFigures(NamedTuple):
     """All those reached in the last hour."""
     rules: Mapping[str, int]
     """State of rules -> their number."""
+    in_force: int
+    """Rules in force, without those of which others do all."""
     rules_by_hand: int
     """Those in force that a person gave."""
     new_rules: Sequence[RuleView]
@@ -135,13 +137,8 @@ class ClaimFigures(NamedTuple):
 
     @property
     def learnt_rules(self) -> int:
-        """Rules in force that no person gave."""
+        """Those of the rules in force that no person gave."""
         return self.in_force - self.rules_by_hand
-
-    @property
-    def in_force(self) -> int:
-        """Rules in force."""
-        return self.rules.get(Standing.IN_FORCE.value, 0)
 
 
 class Status(NamedTuple):

@@ -131,7 +131,8 @@ class Figures(NamedTuple):
 def figures(job: SqliteReader, status: Status) -> Figures:
     """Return what a report shows of *job*, with its *status* of :data:`HOSTS` hosts."""
     results, verdicts = job.results, job.verdicts()
-    rules = sorted(job.rules(), key=lambda view: (view.row.state != Standing.IN_FORCE, -view.saved, view.row.id))
+    distinct = (view for view in job.rules() if not view.is_repeated)
+    rules = sorted(distinct, key=lambda view: (view.row.state != Standing.IN_FORCE, -view.saved, view.row.id))
     traps = results.traps()
     return Figures(
         status,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from fuzz.loop import run
 from fuzz.targets import TARGETS
 
 HANGS_S = 120
+MEMORY = Path("/dev/shm")
+"""Jobs are written thousands of times; on a disk most of the time goes by waiting for it."""
 
 
 def main() -> int:
@@ -27,6 +30,8 @@ def main() -> int:
     if unknown := set(opts.kinds) - set(TARGETS):
         parser.error(f"there is no {', '.join(unknown)}; choose of {', '.join(TARGETS)}")
     failed = False
+    if MEMORY.is_dir():
+        tempfile.tempdir = str(MEMORY)
     print(f"{'kind':<10}{'inputs':>10}{'CPU s':>9}{'slowest s':>11}{'number':>10}{'faults':>8}")
     for kind in opts.kinds or TARGETS:
         faulthandler.dump_traceback_later(opts.seconds + HANGS_S, exit=True)

@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.reader import (
 )
 from scrapy_replica.crawldb.results import ResultReader
 from scrapy_replica.crawldb.revisits import RevisitTable
-from scrapy_replica.crawldb.rules import RuleRow, RuleTable
+from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, damaged, told
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
 from scrapy_replica.crawldb.sqlite.status import StatusReader
@@ -258,7 +258,10 @@ class SqliteReader:
 
     def rules(self) -> list[RuleView]:
         """Return all DUST rules, first proposed first."""
-        return [self._rule(row) for row in self._rules.rows()]
+        rows = list(self._rules.rows())
+        in_force = [row for row in rows if row.state is Standing.IN_FORCE]
+        repeated = {row.id for row in in_force}.difference(row.id for row in without_repeats(in_force))
+        return [self._rule(row)._replace(is_repeated=row.id in repeated) for row in rows]
 
     def _rule(self, row: RuleRow) -> RuleView:
         return RuleView(

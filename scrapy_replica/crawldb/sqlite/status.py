@@ -15,7 +15,7 @@ from scrapy_replica.crawldb.contract import OUTSIDE, RELEVANCE, SPIDER, State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.crawldb.rests import RESTS, load
 from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
-from scrapy_replica.crawldb.rules import RuleRow, RuleTable
+from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
@@ -124,8 +124,8 @@ class StatusReader(FigureReader):
     def _claims(self, end: float) -> ClaimFigures:
         """Return what is believed; *end* is where the last hour ends."""
         new = f"SELECT id FROM rules WHERE state = '{Standing.IN_FORCE.value}' AND at > ? ORDER BY id DESC"
-        new_rules = [rule for (rule,) in self._read(new, end - HOUR)]
-        rules = RuleTable(self._connection)
+        rules = {row.id: row for row in without_repeats(RuleTable(self._connection).acting())}
+        new_rules = [rules[rule] for (rule,) in self._read(new, end - HOUR) if rule in rules]
         return ClaimFigures(
             holding=self._count(f"SELECT COUNT(*) {HOLDING}"),
             blocked_by_hand=self._count(f"SELECT COUNT(*) {HOLDING} AND expires_at IS NULL"),
@@ -133,8 +133,9 @@ class StatusReader(FigureReader):
             verdicts=self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
             n_verdicts=self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
             rules=dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
-            rules_by_hand=self._count("SELECT COUNT(*) FROM rules WHERE state = 'in force' AND is_manual"),
-            new_rules=[self._view(row) for rule in new_rules[:SHOWN] if (row := rules.row(rule)) is not None],
+            in_force=len(rules),
+            rules_by_hand=sum(row.is_manual for row in rules.values()),
+            new_rules=[self._view(row) for row in new_rules[:SHOWN]],
             n_new_rules=len(new_rules),
         )
 
