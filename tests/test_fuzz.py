@@ -61,9 +61,10 @@ class TestDamagedJobs:
         assert len(refusal(job, shown)) < 500
         assert BROKEN in {check.state for check in of_job(str(job))}
 
-    def test_values_that_no_crawl_writes(self, job):
+    @pytest.mark.parametrize("at", ["1e300", "1e18", "1e12"])
+    def test_times_that_no_crawl_writes(self, job, at):
         with closing(sqlite3.connect(job / FILE_NAME)) as file, file:
-            file.execute("UPDATE pages SET fetched_at = 1e300")
+            file.execute(f"UPDATE pages SET fetched_at = {at}")
 
         def exported(job):
             with reading(str(job)) as known:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_replica.claim import Standing
 from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawldb.revisits import Pass
 from scrapy_replica.crawldb.status import UNTESTED, ClaimFigures, Status, Traffic

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import STATES
 from scrapy_replica.crawldb.status import HostStatus
 from scrapy_replica.usage import Use, from_json, license_of, uses_by_name
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class LinkRow(NamedTuple):
@@ -246,4 +248,4 @@ def _usage(text: str | None) -> Sequence[str | None]:
 
 
 def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds")
+    return (_EPOCH + timedelta(seconds=at)).isoformat(timespec="milliseconds")  # OverflowError, on each system
