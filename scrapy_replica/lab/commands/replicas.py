@@ -27,6 +27,9 @@ def add_replica_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hosts", metavar="CSV", help="DIR|WARC is a web: table of host, kind, replica_of")
     parser.add_argument("--made", type=int, metavar="N", help="a made-up web of N hosts in place of DIR|WARC")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the made-up web")
+    parser.add_argument(
+        "--draws", type=int, default=1, metavar="N", help="with --made --tables: N webs, from --seed on"
+    )
     parser.add_argument("--tables", action="store_true", help="the published tables: thresholds, features, methods")
     parser.add_argument("--times", action="store_true", help="what EM costs from scratch and incremental")
     parser.add_argument("--plots", metavar="DIR", help="write curves and what the collection is like: PNG, SVG, CSV")
@@ -76,6 +79,8 @@ def _check(opts: argparse.Namespace) -> None:
         raise ValueError(f"--made is {opts.made}: it must be at least {_FEWEST_HOSTS}")
     if opts.made is not None and not is_experiment:
         raise ValueError("--made has no texts to judge: it takes --tables, --times or --plots")
+    if opts.draws < 1 or (opts.draws > 1 and (opts.made is None or not opts.tables)):
+        raise ValueError(f"--draws is {opts.draws}: it is a number of webs, and takes --made N --tables")
     if opts.made is not None and opts.hosts:
         raise ValueError("--hosts says what is true of a web that is read: --made knows it")
     if opts.path and Path(opts.path).is_file() and not opts.hosts:
@@ -103,7 +108,12 @@ def _experiment_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     with tqdm(file=sys.stderr, disable=None, leave=False, bar_format="{elapsed} {desc}") as bar:
         told: Told = bar.set_description_str
         if opts.tables:
-            for name, part in experiments.tables_of(experiment, told).items():
+            if opts.draws > 1:
+                seeds = range(opts.seed, opts.seed + opts.draws)
+                parts = {"published": experiments.tables_of_made(opts.made, seeds, told)}
+            else:
+                parts = experiments.tables_of(experiment, told)
+            for name, part in parts.items():
                 figures |= {f"{name}.{key}": value for key, value in part.figures.items()}
                 texts.append(f"{part.title}\n\n{part.text}")
         if opts.times:

@@ -5,10 +5,10 @@
 text, levels below the body. A data set is a site here. Published are weighted means over both classes (table 4.4) and
 confusion matrices (table 4.5).
 
-*Readings.* J48 is C4.5 with pruning; this is scikit-learn's CART with the entropy criterion and J48's least leaf of
-two rows, not pruned. The density sum is the paper's, over children; :data:`DESCENDANTS` takes that over descendants, as
-p. 37 words it. The rows of a data set are cut at random, 66 % to learn from (p. 51), so siblings of one page stand on
-both sides: that is the published measure, and sites and vendors left out are beside it.
+*Readings.* Nothing is told of J48's settings, so they are those that it comes with. The density sum is the paper's,
+over children; :data:`DESCENDANTS` takes that over descendants, as p. 37 words it. The rows of a data set are cut at
+random, 66 % to learn from (p. 51), so siblings of one page stand on both sides: that is the published measure, and
+sites and vendors left out are beside it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 
 from scrapy_replica.lab.measures import from_counts
 from scrapy_replica.lab.pages.cetd import descendant_sums
+from scrapy_replica.lab.replicas.j48 import tree
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.hidden_web import N_QUERY_COLUMNS
 
@@ -129,9 +130,9 @@ def judged(pages: Sequence[LabelledPage], rows: Sequence[FloatArray], split: str
         }
     found: defaultdict[str, list[Confusion]] = defaultdict(list)
     for places, others in _left_out(pages, split):
-        model = _fit(np.concatenate([rows[p] for p in others]), np.concatenate([labels[p] for p in others]))
+        model = tree(np.concatenate([rows[p] for p in others]), np.concatenate([labels[p] for p in others]))
         for place in places:
-            found[pages[place].site].append(confusion(model(rows[place]), labels[place]))
+            found[pages[place].site].append(confusion(model.says(rows[place]), labels[place]))
     return {site: total(some) for site, some in found.items()}
 
 
@@ -151,12 +152,4 @@ def _groups(pages: Sequence[LabelledPage], key: Callable[[LabelledPage], str]) -
 def _cut(rows: FloatArray, labels: BoolArray, seed: int) -> Confusion:
     order = np.random.default_rng(seed).permutation(len(rows))
     learnt, rest = np.split(order, [round(LEARNT_SHARE * len(rows))])
-    return confusion(_fit(rows[learnt], labels[learnt])(rows[rest]), labels[rest])
-
-
-def _fit(rows: FloatArray, labels: BoolArray) -> Callable[[FloatArray], BoolArray]:
-    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - an extra
-
-    model = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=0)
-    model.fit(rows, labels)
-    return lambda judged_rows: np.asarray(model.predict(judged_rows), dtype=bool)
+    return confusion(tree(rows[learnt], labels[learnt]).says(rows[rest]), labels[rest])

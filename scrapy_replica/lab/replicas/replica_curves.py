@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +41,6 @@ class Ranking:
         rates = (called - found) / n_others, found / max(int(self.is_replica.sum()), 1), found / called
         return np.column_stack([scores[order][is_last], *rates])
 
-    def reductions(self, method: str) -> list[tuple[float, float]]:
-        """Return (false-positive rate, reduction ratio) of *method*."""
-        return [(rate, reduction_ratio(self, self.scores[method], rate, self.weights)) for rate in RATES]
+    def reductions(self, method: str, rates: Sequence[float] = RATES) -> list[tuple[float, float]]:
+        """Return (false-positive rate, reduction ratio) of *method* at *rates*."""
+        return [(rate, reduction_ratio(self, self.scores[method], rate, self.weights)) for rate in rates]

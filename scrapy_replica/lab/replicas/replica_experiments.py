@@ -18,12 +18,13 @@ from scrapy_replica.lab.replicas.replica_curves import Ranking
 from scrapy_replica.lab.replicas.replica_links import NAMES as LINKS
 from scrapy_replica.lab.replicas.replica_methods import METHODS, THRESHOLDS, judge_scores, linked_scores
 from scrapy_replica.lab.replicas.replica_pairs import PairTable, load, load_web
-from scrapy_replica.lab.replicas.replica_plots import draw
+from scrapy_replica.lab.replicas.replica_plots import draw, draw_fixed
 from scrapy_replica.lab.replicas.replica_shape import Shape
-from scrapy_replica.lab.replicas.replica_tables import method_scores, spread, tables
+from scrapy_replica.lab.replicas.replica_tables import fixed_scores, method_scores, spread, tables
 from scrapy_replica.lab.replicas.replica_tables_text import text_of, times_text
 from scrapy_replica.lab.replicas.replica_web import make_web
 from scrapy_replica.lab.replicas.replicas import duplicate_urls, out_of_fold
+from scrapy_replica.numeric import FloatArray
 from scrapy_replica.records import Noise
 from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.sites.judge import THRESHOLD
@@ -119,6 +120,30 @@ def tables_of(experiment: Experiment, told: Told) -> dict[str, Part]:
     return parts
 
 
+def tables_of_made(n_hosts: int, seeds: range, told: Told) -> Part:
+    """Return the published tables of several made-up webs: means, and standard deviations from web to web."""
+    found = []
+    for seed in seeds:
+        told(f"web {seed}")
+        cases = of_made(n_hosts, seed).cases["published"]
+        found.append(tables(cases, told))
+    figures: dict[str, float] = {}
+    for name in found[0]:
+        values = [of_web[name] for of_web in found]
+        if name.endswith(".auc"):
+            figures[f"{name}_sd"] = float(np.std(values, ddof=1))
+        if not name.endswith("_sd"):
+            figures[name] = float(np.mean(values))
+    title = f"PUBLISHED: means of {len(seeds)} made-up webs of {n_hosts:,} hosts; sd: from web to web"
+    return Part(figures, text_of(figures, cases.names), title)
+
+
+def _ranking(cases: Cases, scores: Mapping[str, FloatArray], weights: Mapping[str, int]) -> Ranking:
+    tested = cases.is_tested
+    hosts = [pair for pair, is_tested in zip(cases.hosts, tested, strict=True) if is_tested]
+    return Ranking(hosts, cases.is_replica[tested], {name: found[tested] for name, found in scores.items()}, weights)
+
+
 def _judge_with_links(table: PairTable, cases: Cases) -> Part:
     figures: dict[str, float] = {}
     lines = [f"{'':<20}{'AUC':>8}{'sd':>8}{'F1':>8}"]
@@ -150,19 +175,17 @@ def plots_of(experiment: Experiment, folder: Path, told: Told) -> Part:
     else:
         cases = our_cases(table)
         scores = {name: out_of_fold(METHODS[name], table, threshold=THRESHOLDS.get(name))[0] for name in DRAWN}
-    tested = cases.is_tested
-    ranking = Ranking(
-        [pair for pair, is_tested in zip(cases.hosts, tested, strict=True) if is_tested],
-        cases.is_replica[tested],
-        {name: found[tested] for name, found in scores.items()},
-        experiment.weights,
-    )
     told("plots")
-    figures = draw(ranking, experiment.shape, folder)
+    figures = draw(_ranking(cases, scores, experiment.weights), experiment.shape, folder)
+    if (cases.obvious == 1).any():
+        draw_fixed(_ranking(cases, fixed_scores(cases), experiment.weights), folder)
     width = max(map(len, figures))
     lines = (
         f"{name.removeprefix('shape.').replace('_', ' '):<{width}}{value:>12,.4g}" for name, value in figures.items()
     )
     return Part(
-        figures, "\n".join([*lines, f"curves.png, shape.png, their SVG and the numbers as CSV are in {folder}"])
+        figures,
+        "\n".join(
+            [*lines, f"curves.png, curves-fixed.png, shape.png, their SVG and the numbers as CSV are in {folder}"]
+        ),
     )

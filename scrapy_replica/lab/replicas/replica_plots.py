@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from scrapy_replica.lab.replicas.replica_curves import RATES, Ranking
 from scrapy_replica.lab.replicas.replica_shape import Rows, Shape
 
@@ -61,23 +63,48 @@ def rows_of(shape: Shape) -> dict[str, Rows]:
     }
 
 
+def draw_fixed(ranking: Ranking, folder: Path) -> None:
+    """Write ``curves-fixed``: ROC and reductions by methods with one threshold (Carvalho 2014, figures 4.7, 4.8)."""
+    plt = prepared(folder)
+    figure, (roc, all_rates, few_rates) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    _draw_roc(roc, ranking)
+    _draw_reductions(all_rates, ranking, np.linspace(0, 1, 51).tolist())
+    _draw_reductions(few_rates, ranking, RATES)
+    figure.legend(*roc.get_legend_handles_labels(), loc="outside center right")
+    _finish(plt, figure, folder / "curves-fixed")
+
+
 def _draw_curves(plt: Any, ranking: Ranking, file: Path) -> None:
     figure, (roc, precision, reduction) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    _draw_roc(roc, ranking)
     for place, name in enumerate(ranking.scores):
-        _, fpr, recall, exact = ranking.curve(name).T
-        style = {"color": f"C{place}", "zorder": 10 - place}
-        roc.plot([0, *fpr], [0, *recall], label=name, drawstyle="steps-post", **style)
-        precision.plot([0, *recall], [exact[0], *exact], drawstyle="steps-pre", **style)
-        reduction.plot(*zip(*ranking.reductions(name), strict=True), drawstyle="steps-post", **style)
-    is_long = (~ranking.is_replica).sum() >= _MANY
-    roc.set(
-        xlabel="false-positive rate", ylabel="recall", xlim=(0, _FEW if is_long else 1), ylim=(0, 1.02), title="ROC"
-    )
+        _, _, recall, exact = ranking.curve(name).T
+        precision.plot([0, *recall], [exact[0], *exact], drawstyle="steps-pre", **_style(place))
     precision.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02), title="Precision over recall")
-    reduction.set(xlabel="false-positive rate", ylabel="reduction ratio", xlim=(0, RATES[-1]), ylim=(0, None))
-    reduction.set_title("Duplicate URLs removed")
+    _draw_reductions(reduction, ranking, RATES)
     figure.legend(*roc.get_legend_handles_labels(), loc="outside center right")
     _finish(plt, figure, file)
+
+
+def _draw_roc(axes: Any, ranking: Ranking) -> None:
+    for place, name in enumerate(ranking.scores):
+        _, fpr, recall, _ = ranking.curve(name).T
+        axes.plot([0, *fpr], [0, *recall], label=name, drawstyle="steps-post", **_style(place))
+    is_long = (~ranking.is_replica).sum() >= _MANY
+    axes.set(
+        xlabel="false-positive rate", ylabel="recall", xlim=(0, _FEW if is_long else 1), ylim=(0, 1.02), title="ROC"
+    )
+
+
+def _draw_reductions(axes: Any, ranking: Ranking, rates: Sequence[float]) -> None:
+    for place, name in enumerate(ranking.scores):
+        axes.plot(*zip(*ranking.reductions(name, rates), strict=True), drawstyle="steps-post", **_style(place))
+    axes.set(xlabel="false-positive rate", ylabel="reduction ratio", xlim=(0, rates[-1]), ylim=(0, None))
+    axes.set_title("Duplicate URLs removed")
+
+
+def _style(place: int) -> dict[str, Any]:
+    return {"color": f"C{place}", "zorder": 10 - place}
 
 
 def _draw_shape(plt: Any, rows: Mapping[str, Rows], file: Path) -> None:

@@ -60,6 +60,20 @@ def method_scores(cases: Cases) -> dict[str, FloatArray]:
         "pu_nu": aggregated(own, pu, nu, "pareto"),
         "normpaths": own.normpaths,
         "bsvm": bsvm_scores(own),
+        "bsvm_drawn": bsvm_scores(own, is_drawn=True),
+        "bound": bound_scores(own),
+    }
+
+
+def fixed_scores(cases: Cases) -> dict[str, FloatArray]:
+    """Return the scores of the published methods with one threshold for all pairs (Carvalho 2014, figure 4.7)."""
+    own = cases.of([name for name in cases.names if name not in LINKS])
+    pu, nu = (em_scores(own, start, FIXED[start]) for start in Start)
+    return {
+        "pu": pu,
+        "nu": nu,
+        "pu_nu": aggregated(own, pu, nu, "pareto"),
+        "normpaths": own.normpaths,
         "bound": bound_scores(own),
     }
 

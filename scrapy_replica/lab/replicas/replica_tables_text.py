@@ -36,6 +36,7 @@ _BY_METHOD: Mapping[str, tuple[float | None, ...]] = {  # AUC, detection rate am
     "nu_in_order": (None,),
     "normpaths": (0.9415, 0.6619, 0.4192, 0.4105, 0.4088),
     "bsvm": (0.9824, 0.9805, 0.9622, 0.9349, 0.7034),
+    "bsvm_drawn": (None,),
     "bound": (0.9956, 1.0000, 0.9901, 0.9586, 0.7555),
 }
 _TIMES = {"pu": (8838.98, 112.26), "nu": (9172.37, 131.11)}

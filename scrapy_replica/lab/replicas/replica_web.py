@@ -119,9 +119,13 @@ def candidate_pairs(web: SyntheticWeb) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def unrelated_pairs(web: SyntheticWeb, most: int, rng: random.Random) -> list[tuple[str, str]]:
-    """Return the pairs among *most* random ones that share neither a path nor a signature."""
+def unrelated_pairs(web: SyntheticWeb, count: int, rng: random.Random) -> list[tuple[str, str]]:
+    """Return *count* random pairs that share neither a path nor a signature."""
     hosts = sorted(web.pages)
     known = {host: {part for page in web.pages[host] for part in page} for host in hosts}
-    drawn = {(a, b) for a, b in (sorted(rng.sample(hosts, 2)) for _ in range(most))}
-    return sorted(pair for pair in drawn if known[pair[0]].isdisjoint(known[pair[1]]))
+    drawn: set[tuple[str, str]] = set()
+    while len(drawn) < count:
+        a, b = sorted(rng.sample(hosts, 2))
+        if known[a].isdisjoint(known[b]):
+            drawn.add((a, b))
+    return sorted(drawn)
