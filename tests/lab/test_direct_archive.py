@@ -556,6 +556,10 @@ class TestCommand:
         assert max(map(len, out.splitlines())) <= 80
         assert "zeta_2 of gaps" in out
 
+    def test_lengths_are_drawn(self, archive: Path, tmp_path: Path) -> None:
+        assert replica("lab", "archive", "sizes", archive, "--plot", tmp_path / "lengths.png")[0] == 0
+        assert (tmp_path / "lengths.png").read_bytes()[:4] == b"\x89PNG"
+
     def test_cut(self, archive: Path, tmp_path: Path) -> None:
         line = ("cut", archive, "--pages-per-host", 1, "--depth", 1, "--out", tmp_path / "cut")
         assert json.loads(replica("lab", "archive", *line, "--json")[1])["figures"]["pages"] == 2

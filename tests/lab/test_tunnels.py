@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy.cmdline import execute
 
 from scrapy_replica.lab.archives.collection import build
-from scrapy_replica.lab.visits import tunnels
+from scrapy_replica.lab.visits import relevant_graph, tunnels
 
 
 def collection_of(links, seeds=(0,), labels=()):
@@ -69,6 +69,31 @@ def test_a_tunnel_of_two_poor_pages():
     assert "parent other" in tunnels.table(found)
 
 
+@given(webs())
+def test_no_two_pages_of_a_group_lie_more_than_three_links_apart(documents):
+    order = tunnels.breadth_first_paths(documents)[0]
+    number = relevant_graph.numbered(relevant_graph.both_ways(documents), order, len(documents))
+    assert (number[order] >= 0).all()
+    apart = np.full((len(documents), len(documents)), 99)
+    np.fill_diagonal(apart, 0)
+    for page in range(len(documents)):
+        for target in documents.links(page):
+            apart[page, target] = apart[target, page] = min(1, apart[page, target])
+    for middle in range(len(documents)):
+        apart = np.minimum(apart, apart[:, middle, None] + apart[None, middle])
+    for group in np.unique(number[order]):
+        own = np.flatnonzero(number == group)
+        assert apart[np.ix_(own, own)].max() <= 3
+
+
+def test_groups_with_relevant_pages_hang_together_where_pages_link():
+    chain = collection_of([[n + 1] for n in range(11)] + [[]], labels=[0, 5, 11])
+    found = relevant_graph.groups(chain, np.arange(12), "topic")
+    assert found.relevant.tolist() == [1, 1, 1]
+    assert found.joined.tolist() == [[0, 1]]
+    assert [part.tolist() for part in relevant_graph.parts(found)] == [[0, 1], [2]]
+
+
 def test_command_reads_a_labelled_crawl(tmp_path, capsys):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns = {
@@ -80,7 +105,10 @@ def test_command_reads_a_labelled_crawl(tmp_path, capsys):
     }
     file = tmp_path / "crawl.parquet"
     parquet.write_table(pa.table(columns).replace_schema_metadata({"seeds": json.dumps([0])}), file)
+    picture = tmp_path / "graph.png"
     with pytest.raises(SystemExit) as ended:
-        execute(["scrapy", "replica", "lab", "tunnels", str(file), "--topic", "wine", "--json"])
+        execute(["scrapy", "replica", "lab", "tunnels", str(file), "--topic", "wine", "--plot", str(picture), "--json"])
     assert ended.value.code == 0
-    assert json.loads(capsys.readouterr().out)["figures"]["tunnels.within_1"] == 1
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert (figures["tunnels.within_1"], figures["groups"]) == (1, 1)
+    assert picture.read_bytes()[:4] == b"\x89PNG"

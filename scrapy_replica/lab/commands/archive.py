@@ -68,6 +68,7 @@ class ArchiveCommand(Command):
         show.set_defaults(act=show_archive)
         sizes = actions.add_parser("sizes", help="what each part takes, beside other codes and entropies")
         sizes.add_argument("archive", metavar="DIR")
+        sizes.add_argument("--plot", metavar="FILE", help="draw how long the documents are")
         sizes.set_defaults(act=show_sizes)
         cut = actions.add_parser("cut", help="the part that a shallow crawl would have taken; it shares the data")
         cut.add_argument("archive", metavar="DIR")

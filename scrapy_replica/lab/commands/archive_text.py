@@ -104,6 +104,10 @@ def show_sizes(opts: argparse.Namespace, settings: Settings) -> int:  # noqa: AR
     if isinstance(archive, Cut):
         raise ValueError(f"{opts.archive} is a cut: ask for the sizes of {archive.whole.folder}, whose data it shares")
     sizes, found = parts(archive), columns(archive, _progress)
+    if opts.plot:
+        from scrapy_replica.lab.archives.direct import lengths  # noqa: PLC0415
+
+        lengths.plot(found.lengths, found.exponents["lengths"], Path(opts.plot))
     stored = {part: size for part, size in sizes.items() if part not in BESIDE}
     if opts.json:
         told = {

@@ -120,6 +120,7 @@ class TunnelsExperiment(Experiment):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE")
         parser.add_argument("--topic", required=True, help="label of the pages")
+        parser.add_argument("--plot", metavar="FILE", help="draw how groups of pages with the label hang together")
         parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
     def figures(self, opts: argparse.Namespace, settings: Settings) -> Figures:  # noqa: ARG002
@@ -207,7 +208,7 @@ def tunnel_figures(opts: argparse.Namespace) -> Mapping[str, float] | str:
     file = existing(opts.file)
     from scrapy_replica.lab.visits import tunnels  # noqa: PLC0415 - extra lab
 
-    found = tunnels.evaluate(file, opts.topic)
+    found = tunnels.evaluate(file, opts.topic, Path(opts.plot) if opts.plot else None)
     return found if opts.json else tunnels.table(found)
 
 

@@ -6,6 +6,7 @@ a leaf or by its largest branch (subtree raising), as Weka's ``J48`` does where 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,13 +63,13 @@ def tree(rows: FloatArray, labels: BoolArray) -> Node:
 def added_errors(n: float, errors: float) -> float:
     """Return what is added to the *errors* of a leaf of *n* rows: their upper bound, less themselves."""
     if errors < 1:
-        none = n * (1 - CONFIDENCE ** (1 / n))
+        none: float = n * (1 - CONFIDENCE ** (1 / n))
         return none + errors * (added_errors(n, 1.0) - none) if errors else none
     if errors + 0.5 >= n:
         return max(n - errors, 0.0)
     share, z = (errors + 0.5) / n, QUANTILE
-    bound = share + z * z / (2 * n) + z * np.sqrt(share / n - share * share / n + z * z / (4 * n * n))
-    return float(bound / (1 + z * z / n) * n - errors)
+    bound = share + z * z / (2 * n) + z * math.sqrt(share / n - share * share / n + z * z / (4 * n * n))
+    return bound / (1 + z * z / n) * n - errors
 
 
 def expected_errors(node: Node, rows: FloatArray, labels: BoolArray) -> float:

@@ -15,22 +15,30 @@ import numpy as np
 
 from scrapy_replica.lab.archives.collection import Documents, read_parquet
 from scrapy_replica.lab.archives.direct import opened
+from scrapy_replica.lab.visits import relevant_graph
 from scrapy_replica.numeric import BoolArray, IntArray
 
 WITHIN = (1, 2, 3, 5, 10)
 KINDS = {True: "relevant", False: "other"}
 
 
-def evaluate(file: Path, topic: str) -> dict[str, float]:
+def evaluate(file: Path, topic: str, plot: Path | None = None) -> dict[str, float]:
     """Return the figures of the pages with the label *topic* in *file*, a Parquet table or the folder of an archive.
 
     ``tunnels.relevant``, relevant pages reached; ``.behind``, those with another one before them on their path;
     ``.within_1`` ... ``_10``, share of these that lie so many links behind it, ``.mean``, ``.longest``;
     ``children.<parent>.<grandparent>``, share of relevant pages among those with such ancestors, and
-    ``children.pages.<parent>.<grandparent>``, how many these are. A share of no pages is NaN.
+    ``children.pages.<parent>.<grandparent>``, how many these are. A share of no pages is NaN. With *plot* those of
+    :func:`relevant_graph.figures` as well, and the graph is drawn there.
     """
     documents = opened(file) if file.is_dir() else read_parquet(file, lambda _: {})
-    return figures(*breadth_first_paths(documents), documents.relevant(topic))
+    order, parents = breadth_first_paths(documents)
+    found = figures(order, parents, documents.relevant(topic))
+    if plot is not None:
+        graph = relevant_graph.groups(documents, order, topic)
+        relevant_graph.plot(graph, f"{topic}: {graph.relevant.sum():,} pages in {len(graph.relevant):,} groups", plot)
+        found |= relevant_graph.figures(graph)
+    return found
 
 
 def breadth_first_paths(documents: Documents) -> tuple[IntArray, IntArray]:
@@ -85,6 +93,10 @@ def table(found: Mapping[str, float]) -> str:
     for parent in KINDS.values():
         relevant, other = (_told(found[f"children.{parent}.{kind}"]) for kind in KINDS.values())
         lines.append(f"{'parent ' + parent:<24} {relevant:>20} {other:>8}")
+    if "groups" in found:
+        lines += ["", f"{found['groups']:,.0f} groups with such pages in {found['groups.parts']:,.0f} parts"]
+        share = found["groups.relevant_in_largest"]
+        lines += [f"the largest part has {found['groups.largest']:,.0f}, and {share:.0%} of the pages"]
     return "\n".join(lines)
 
 

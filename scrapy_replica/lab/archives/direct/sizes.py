@@ -55,6 +55,8 @@ class Columns(NamedTuple):
     """Bytes a page that theorem 1 allows terms with their counts and lengths."""
     exponents: dict[str, float]
     """Of the power laws of ``terms`` (occurrences by rank), ``gaps`` and ``lengths`` (occurrences in a document)."""
+    lengths: IntArray
+    """Occurrences in each document that has any."""
 
 
 def parts(archive: DirectArchive) -> dict[str, float]:
@@ -120,7 +122,7 @@ def successors(pages: Batch, numbers: IntArray) -> IntArray:
     return codes.gamma(np.diff(pages.link_start) + 1) + _row_sums(pages.link_start, codes.zeta(gaps, 3))
 
 
-def _laws(pages: Batch, n_terms: int) -> tuple[float, dict[str, float]]:
+def _laws(pages: Batch, n_terms: int) -> tuple[float, dict[str, float], IntArray]:
     gaps, counts = _gaps(pages), pages.term_counts.astype(np.int64)
     lengths = _row_sums(pages.term_start, counts)
     lengths = lengths[lengths > 0]
@@ -132,7 +134,7 @@ def _laws(pages: Batch, n_terms: int) -> tuple[float, dict[str, float]]:
     }
     finite = [exponents[name] if math.isfinite(exponents[name]) else 0.0 for name in ("lengths", "terms")]
     bound = codes.archive_bound(lengths, int(lengths.max()), finite[0], n_terms, finite[1])
-    return bound / 8 / len(pages), exponents
+    return bound / 8 / len(pages), exponents, lengths
 
 
 def _gaps(pages: Batch) -> IntArray:
