@@ -23,19 +23,18 @@ def paragraphs() -> dict[str, list[str]]:
 
 
 @cache
-def _chain(order: int) -> dict[tuple[str, ...], list[str]]:
-    """Words in a row -> those that follow them somewhere."""
+def _chain(order: int) -> tuple[dict[tuple[str, ...], list[str]], list[tuple[str, ...]]]:
+    """Words in a row -> those that follow them somewhere; and all such words in a row."""
     followers = defaultdict(list)
     words = [word for parts in paragraphs().values() for part in parts for word in part.split()]
     for place in range(len(words) - order):
         followers[tuple(words[place : place + order])].append(words[place + order])
-    return dict(followers)
+    return dict(followers), list(followers)
 
 
 def babble(seed: object, words: int = 300, order: int = 1) -> str:
     """Return so many *words* of a Markov chain."""
-    random, followers = Random(str(seed)), _chain(order)
-    begins = list(followers)
+    random, (followers, begins) = Random(str(seed)), _chain(order)
     said = [*random.choice(begins)]
     while len(said) < words:
         said.append(random.choice(followers.get(tuple(said[-order:])) or random.choice(begins)))

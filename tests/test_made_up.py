@@ -9,11 +9,12 @@ from random import Random
 
 import pytest
 from babble import babble, paragraphs, real_pages, written
+from hostile.traps import translated, verses
 from lxml.html import document_fromstring
 from pyarrow import parquet as pq
 
 from scrapy_replica.crawl.urls.chains import LINE, odds_ratio
-from scrapy_replica.crawl.urls.made_up import CHAIN, MAX_WAYS, WINDOW, MadeUp, adaptation, packed_stems
+from scrapy_replica.crawl.urls.made_up import CHAIN, LONG, MAX_WAYS, WINDOW, MadeUp, adaptation, packed_stems
 from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.records import Link, Page
@@ -72,6 +73,14 @@ class TestCalled:
         pages = ["\n".join(babble((n, line), 15 + line, order) for line in range(14)) for n in range(2 * WINDOW)]
         assert is_called(pages)
         assert not is_called(pages[:-1])
+
+    def test_lines_of_whole_phrases_are_known_from_four_windows_and_stay_known(self):
+        """Sixty pages of a chain of order 3 repeat too few runs of three words."""
+        lengths = range(10, 24)
+        pages = ["\n".join(babble((n, k), k, order=3) for k in lengths) for n in range(LONG + WINDOW)]
+        assert not is_called(pages[: LONG - 1])
+        assert is_called(pages[:LONG])
+        assert is_called(pages)
 
     def test_what_is_known_from_two_windows_stays_known(self, monkeypatch):
         monkeypatch.setattr("scrapy_replica.crawl.urls.made_up.LEAST", 0)
@@ -133,6 +142,11 @@ class TestNotCalled:
         measured = [one for one in measured if one is not None]
         assert len(measured) >= 15
         assert min(measured) > 0.09
+
+    @pytest.mark.parametrize("make", [verses, translated])
+    def test_verses_and_what_was_translated_word_by_word(self, make):
+        pages = [make(n).replace("<br>", "\n") for n in range(LONG)]
+        assert not is_called(pages, "de" if make is translated else "en")
 
     @pytest.mark.parametrize("seed", range(3))
     def test_sayings_about_nothing_in_common(self, seed):

@@ -20,7 +20,18 @@ from lxml.html import document_fromstring
 from pyarrow import parquet as pq
 
 from scrapy_replica.crawl.urls.chains import odds_ratio
-from scrapy_replica.crawl.urls.made_up import ORDERS, TELLING, WINDOW, adaptation, is_made_up, packed_stems
+from scrapy_replica.crawl.urls.made_up import (
+    LONG,
+    LONG_ORDER,
+    ORDERS,
+    TELLING,
+    TELLING_LONG,
+    WINDOW,
+    adaptation,
+    is_long_chain,
+    is_made_up,
+    packed_stems,
+)
 from scrapy_replica.pages.page import page_from_tree
 from scrapy_replica.pages.terms import terms
 from scrapy_replica.records import Page
@@ -103,7 +114,7 @@ def row(name, groups, n, measure):
     """Print what is measured of windows of *n* pages, and how many are called."""
     windows = [pages[first : first + n] for pages in groups for first in range(0, len(pages) - n + 1, n)]
     told = [value for pages in windows if (value := measure(pages)) is not None]
-    called = sum(map(is_made_up, windows))
+    called = sum(map(is_long_chain if n >= LONG else is_made_up, windows))
     print(
         f"{name:<34}{n:>4}{len(told):>8}{min(told):>9.3f}{np.median(told):>9.3f}{max(told):>9.3f}{called:>8}/{len(windows)}"
     )
@@ -121,7 +132,7 @@ def chain_of(order):
 
     def measure(pages):
         ratio, tells = odds_ratio([page.sequence for page in pages], order)
-        return ratio if tells >= TELLING else None
+        return ratio if tells >= (TELLING_LONG if order == LONG_ORDER else TELLING) else None
 
     return measure
 
@@ -140,6 +151,8 @@ def test_which_directories_are_called(shared):
         assert row("real", stems.values(), n, in_paragraphs) == 0
     for order in ORDERS:
         row(f"real, odds of order {order}", stems.values(), 2 * WINDOW, chain_of(order))
+    for n in (LONG, 2 * LONG):
+        assert row(f"real, odds of order {LONG_ORDER}", stems.values(), n, chain_of(LONG_ORDER)) == 0
     draw = random.Random(1)
     english = [[text for text, lang in pages if lang == "en"] for pages in real.values()]
     english = [texts for texts in english if len(texts) >= 2 * WINDOW]
@@ -154,12 +167,14 @@ def test_which_directories_are_called(shared):
                 begins = [*followers]
                 shortest = 12 if n_parts > 3 else 60
                 longest = 2 * WORDS // n_parts - shortest
-                lengths = [[draw.randint(shortest, longest) for _ in range(n_parts)] for _ in range(150)]
+                most = 2 * LONG if n_parts > 3 and order == LONG_ORDER else 2 * WINDOW
+                lengths = [[draw.randint(shortest, longest) for _ in range(n_parts)] for _ in range(most + most // 4)]
                 lengths = [one if n_parts > 1 else [WORDS] for one in lengths]
                 pages = ["\n".join(babble(followers, begins, order, draw, k) for k in one) for one in lengths]
-                groups.append(measured([(text, "en") for text in pages])[: 2 * WINDOW])
+                groups.append(measured([(text, "en") for text in pages])[:most])
             if n_parts > 3:
-                row(f"order {order}, {told}, odds", groups, 2 * WINDOW, chain_of(order))
+                for n in (LONG, 2 * LONG) if order == LONG_ORDER else (2 * WINDOW,):
+                    row(f"order {order}, {told}, odds", groups, n, chain_of(order))
             else:
                 for n in (WINDOW, 2 * WINDOW):
                     row(f"order {order}, {told}", groups, n, in_paragraphs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import product
 from random import Random
 from typing import Any
@@ -16,6 +17,7 @@ from hostile.building import Answer, Site, page, site, text
 from hostile.copies import BAD, GOOD, top
 from hostile.scenario import Crawled, Scenario
 from scrapy_replica.crawl.urls.made_up import WINDOW
+from scrapy_replica.pages.stop_words import STOP_WORDS
 
 MONTHS = [
     "January",
@@ -33,6 +35,10 @@ MONTHS = [
 ]
 SMALL = 30
 """Pages of an endless trap that a crawl may fetch, beyond those that hold something."""
+
+
+def says_german(_: int) -> str:
+    return '<meta http-equiv="content-language" content="de">'
 
 
 def within(most: int, pattern: str) -> Any:
@@ -151,6 +157,30 @@ def babble_maze(says: Callable[[str], str] = babble) -> Any:
         return page("", [f"{link}-{random.randrange(10**6)}" for link in links], says=says(request.url))
 
     return lambda request: honest.get(request.url) or trap(request)
+
+
+def verses(number: int) -> str:
+    """Return a page of prose as verses of five to eight words."""
+    random, said, lines = Random(number), real_pages()[number].split(), []
+    while said:
+        length = random.randint(5, 8)
+        lines.append(" ".join(said[:length]))
+        said = said[length:]
+    return "<br>".join(lines)
+
+
+def translated(number: int) -> str:
+    """Return a page of prose of which each word is another one, always the same, as an early machine translated it."""
+    return " ".join(map(in_german, real_pages()[number].lower().split()))
+
+
+@cache
+def in_german(word: str) -> str:
+    small = sorted(STOP_WORDS["en"])
+    if word in STOP_WORDS["en"]:
+        return sorted(STOP_WORDS["de"])[small.index(word) % len(STOP_WORDS["de"])]
+    random = Random(f"German {word}")
+    return "".join(random.choice(("ge", "bau", "ler", "stim", "wech", "tung", "haf", "ner")) for _ in range(3))
 
 
 def behind_hidden_links(says: Callable[[str], str]) -> Any:
@@ -424,6 +454,30 @@ SCENARIOS = [
         seeds=top(GOOD),
         settings={"CLOSESPIDER_PAGECOUNT": 400},
         check=before_the_rest(3 * WINDOW, "/maze/"),
+    ),
+    Scenario(
+        name="babble of order 3 in short lines",
+        tried="The same, each word by the last three: sixty pages repeat too few runs to tell.",
+        pages=lambda: babble_maze(lambda url: "<p>".join(babble((url, part), 21, order=3) for part in range(14))),
+        seeds=top(GOOD),
+        settings={"CLOSESPIDER_PAGECOUNT": 400},
+        check=before_the_rest(5 * WINDOW, "/maze/"),
+    ),
+    Scenario(
+        name="poems",
+        tried="A hundred and fifty pages of prose in verses, in one directory.",
+        pages=lambda: site(GOOD, 150, says=verses, path=lambda n: f"/texts/{n}" if n else "/", fanout=2),
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
+    ),
+    Scenario(
+        name="machine translations",
+        tried="A hundred and fifty pages in German words and English order, each word by a table.",
+        pages=lambda: site(
+            GOOD, 150, says=translated, head=says_german, path=lambda n: f"/texts/{n}" if n else "/", fanout=2
+        ),
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
     ),
     Scenario(
         name="labyrinth",
