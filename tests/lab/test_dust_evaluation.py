@@ -352,9 +352,12 @@ class TestCombined:
         assert figures["together.none.fpr_0.rr"] == pytest.approx(27 / figures["together.duplicates"])
         assert figures["together.e0.fpr_0.intra_only"] >= 120
         assert figures["together.e0.fpr_0.wrong"] == 0
+        assert figures["published.inter"] == 3 * 9
+        assert figures["published.e0.fpr_0.intra_only"] >= 120
         code, out, _ = command(table, "--combined", replica_folder)
         assert "Together: " in out
-        assert ["e10", "0.005"] in [line.split()[:2] for line in out.splitlines()]
+        assert [line.split()[:2] for line in out.splitlines()].count(["e10", "0.005"]) == 2
+        assert "hosts by pu_nu, rules by dasgupta_2008" in out
 
     @pytest.mark.parametrize("missing", ["truth.csv", "pages.csv", "hosts.csv"])
     def test_what_is_no_such_folder_is_one_line(self, table, replica_folder, missing):

@@ -80,15 +80,19 @@ def _rules(rules: Mapping[str, Sequence[Rule]]) -> list[str]:
 
 
 def together_table(figures: Mapping[str, float]) -> str:
-    """Return what replica hosts and rules remove together."""
+    """Return what replica hosts and rules remove together, by each of :data:`dust_combined.WAYS`."""
+    from scrapy_replica.lab.dust.dust_combined import WAYS  # noqa: PLC0415 - extras lab, warc
+
     total, intra, inter, both = (figures[f"together.{key}"] for key in ("duplicates", "intra", "inter", "both"))
     keys = ("intra_only", "inter_only", "both", "wrong", "rr")
     lines = [
         f"Together: {total:,} duplicate URLs, {intra:,} within a host, {inter:,} between hosts, {both:,} both",
-        f"{'error':<7}{'FPR':<7}" + "".join(f"{key:>12}" for key in keys),
     ]
-    for name in (name for name in figures if name.endswith(".rr")):
-        error, rate = name.removeprefix("together.").removesuffix(".rr").split(".fpr_")
-        values = [figures[f"together.{error}.fpr_{rate}.{key}"] for key in keys]
-        lines.append(f"{error:<7}{rate:<7}" + "".join(f"{v:>12,}" for v in values[:-1]) + f"{values[-1]:>12.4f}")
+    for way, (method, learner) in WAYS.items():
+        lines += ["", f"hosts by {method}, rules by {learner}"]
+        lines.append(f"{'error':<7}{'FPR':<7}" + "".join(f"{key:>12}" for key in keys))
+        for name in (name for name in figures if name.startswith(f"{way}.") and name.endswith(".rr")):
+            error, rate = name.removeprefix(f"{way}.").removesuffix(".rr").split(".fpr_")
+            values = [figures[f"{way}.{error}.fpr_{rate}.{key}"] for key in keys]
+            lines.append(f"{error:<7}{rate:<7}" + "".join(f"{v:>12,}" for v in values[:-1]) + f"{values[-1]:>12.4f}")
     return "\n".join(lines)
