@@ -22,6 +22,8 @@ PAGE_WORDS = 200.0
 """Running words of a page: they turn the share of a word in the language into a share of pages."""
 PRIOR_PAGES = 60.0
 """Pages that the language counts for beside those of the background."""
+FEW = 3.0
+"""Stems of a description of which a relevant page has half; of more the share that is enough falls as their root."""
 
 
 class Description:
@@ -29,6 +31,9 @@ class Description:
 
     Mean average precision over 16 topics of three labelled crawls, each described in one line: .389 by the term
     statistics of the language, .406 with the first 60 pages of the crawl beside them (five examples: .412).
+
+    Nobody says of a topic all that a page may say, the less the longer the description is. Mean F1 of what is relevant:
+    .387 with a line, .482 with two, .136 with a page. Were it half of all words: .337, .058 and .003.
     """
 
     def __init__(self) -> None:
@@ -53,12 +58,19 @@ class Description:
         total = sum(weights.values())
         self._weights = {stem: weight / total for stem, weight in weights.items()}
 
+    @property
+    def _odds(self) -> float:
+        """By what the odds of a share are multiplied, so that the share that is enough becomes .5."""
+        enough = 0.5 * math.sqrt(min(1.0, FEW / len(self._weights)))
+        return (1.0 - enough) / enough
+
     def relevance(self, terms: Terms) -> float:
         """Return 0..1; more than .5 is relevant."""
         length = K1 * (1.0 - B + B * sum(terms.values()) / MEAN_LENGTH)
-        return sum(
+        share = sum(
             weight * terms[stem] / (terms[stem] + length) for stem, weight in self._weights.items() if stem in terms
         )
+        return share * self._odds / (1.0 + share * (self._odds - 1.0))
 
     def rows(self, vocabulary: Sequence[str]) -> Rows:
         """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
@@ -66,7 +78,8 @@ class Description:
 
         def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
             length = K1 * (1.0 - B + B * row_sums(start, counts.astype(np.float64)) / MEAN_LENGTH)
-            return row_sums(start, weights[ids] * counts / (counts + np.repeat(length, np.diff(start))))
+            shares = row_sums(start, weights[ids] * counts / (counts + np.repeat(length, np.diff(start))))
+            return shares * self._odds / (1.0 + shares * (self._odds - 1.0))
 
         return relevance
 

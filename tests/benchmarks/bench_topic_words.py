@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - data
 """A topic in words against five examples: mean average precision over sixteen topics of three labelled crawls.
 
 The five are no part of what is ranked. Beside the words stands the cosine to them in an embedding made from 3,000 pages
@@ -41,6 +42,22 @@ TOPICS = {
         "thunderbird_mail": "Thunderbird, mail messages and address books",
     },
 }
+DETAILED = {
+    "teaching": "teaching materials such as lecture notes, slides, assignments, homework, quizzes, labs and exams for students",
+    "machine_learning": "machine learning research and courses: neural networks, classifiers, data sets, Bayesian inference",
+    "courses": "courses of the department with their syllabus, schedule, textbook, grading, instructor, office hours",
+    "theory_geometry": "algorithms, theory of computation, computational geometry, graphs, complexity, data structures, proofs",
+    "bioinformatics": "bioinformatics and computational biology: genomes, proteins, gene expression, molecular databases",
+    "CategoryGnus": "reading mail and news with Gnus: groups, servers, articles, scoring, spam filters and sending messages",
+    "CategoryRegexp": "regular expressions for search and replace: matching groups, patterns, backreferences, query replace",
+    "spidermonkey": "SpiderMonkey, the JavaScript engine, and its C API: contexts, runtimes, values, objects, garbage collection",
+    "crypto_nss": "cryptography, certificates and the NSS library: SSL, keys, tokens, PKCS modules, signatures and encryption",
+    "extensions": "writing browser extensions and add-ons: overlays, install manifests, chrome packages, toolbars, preferences",
+    "webapi_b2g": "Web APIs of Firefox OS and devices: telephony, battery, contacts, settings, alarms and sensors of phones",
+    "accessibility": "accessibility of web pages and applications: screen readers, roles, keyboards, ARIA attributes",
+    "thunderbird_mail": "Thunderbird, mail messages and address books: folders, accounts, headers, attachments and filters",
+}
+"""The same in two lines."""
 LABELS = {"uci": "topics", "emacswiki": "categories", "mdn_archived": "topics"}
 WARM_UP, UNLABELLED, EXAMPLES, CHOSEN = 60, 3_000, 5, 15
 DIMENSIONS = 256
@@ -124,3 +141,25 @@ def test_words_and_examples(shared, capsys):
     with capsys.disabled():
         for row, values in found.items():
             print(f"{row:<55} {np.mean(values):.3f}  least {min(values):.3f}")
+
+
+@pytest.mark.shared
+def test_what_is_relevant(shared, capsys):
+    """Mean F1 of what is above .5, of descriptions in a line, in two, and of a page as one; of every third page."""
+    found: dict[str, list[float]] = {"a line": [], "two lines": [], "a page": []}
+    for name, topics in TOPICS.items():
+        pages, labels = crawl_of(shared, name)
+        background = Background.shipped().with_documents(pages[:WARM_UP])
+        for label, words in topics.items():
+            first = next(p for p, of in zip(pages, labels, strict=True) if label in of and sum(p.values()) > 200)
+            detailed = terms(DETAILED.get(label, ""))
+            for kind, description in (("a line", terms(words)), ("two lines", detailed), ("a page", first)):
+                if description:
+                    described = Description()
+                    described.fit(description, background)
+                    is_told = np.array([described.relevance(page) > 0.5 for page in pages[::3]])
+                    is_so = np.array([label in of for of in labels[::3]])
+                    found[kind].append(2 * (is_told & is_so).sum() / max(1, is_told.sum() + is_so.sum()))
+    with capsys.disabled():
+        for kind, values in found.items():
+            print(f"{kind:<12}{np.mean(values):.3f} of {len(values)} topics")

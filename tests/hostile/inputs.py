@@ -244,6 +244,22 @@ def without_spaces() -> Site:
     return site(GOOD, 150, says=says, title="\u9875")
 
 
+def refusing() -> Any:
+    """A site that lets its pages be fetched and refuses each use of them, and links to the terms."""
+    said = {"X-Robots-Tag": "noindex, noai", "TDM-Reservation": "1", "Content-Usage": "train-ai=n, search=n"}
+    head = '<meta name="robots" content="noindex, noai"><link rel="license" href="/terms">'
+    honest = site(GOOD, head=lambda _: head)
+    robots = "License: /rsl.xml\nUser-agent: *\nAllow: /\nContent-Usage: train-ai=n\nContent-Signal: ai-train=no\n"
+
+    def answer(request: Request) -> Answer | None:
+        if request.url.endswith("/robots.txt"):
+            return 200, {"Content-Type": "text/plain"}, robots
+        known = honest.get(request.url)
+        return known and (known[0], {**known[1], **said}, known[2])
+
+    return answer
+
+
 SCENARIOS = [
     Scenario(
         name="odd characters",
@@ -311,6 +327,14 @@ SCENARIOS = [
         pages=other_types,
         seeds=top(GOOD),
         spider=Everything,
+    ),
+    Scenario(
+        name="refused uses",
+        tried="Each page refuses to be found, to be mined and to train, in headers and head, as its robots.txt does.",
+        pages=refusing,
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
+        settings={"ROBOTSTXT_OBEY": True},
     ),
     Scenario(
         name="short pages",
