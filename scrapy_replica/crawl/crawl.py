@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scrapy_replica.address import host_of
-from scrapy_replica.crawl.fetches import Fetches
+from scrapy_replica.crawl.remote import RemoteUpdates
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, full
 from scrapy_replica.crawl.steering import Steering
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
@@ -23,13 +23,14 @@ READ_AGAIN = 500
 """Pages of all processes after which it is read again which texts are kept."""
 
 
-class Crawl(Fetches):
+class Crawl(RemoteUpdates):
     """Holds the rooms together; what it is made of, and with what, is said by :class:`Parts`."""
 
     is_behind = False
     """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
 
     def _open(self) -> None:
+        super()._open()
         self.n_pages = self.store.pages.count(max(self.config.warmup_pages, MOST_PAGES))
         self.orders.add(MARK, self._mark, url=str, is_relevant=bool)
         self.orders.follow(MARK, lambda _: self.runner.relevance.marks.read_again())
@@ -79,7 +80,7 @@ class Crawl(Fetches):
         """
         before = self.n_pages
         self.store.added.ids.update(update.added)
-        self.n_pages += self.remote.apply(update)
+        self.n_pages += self._apply_update(update)
         if self.n_pages // READ_AGAIN > before // READ_AGAIN:
             self.active_learning.read_again()
         if RELEVANCE in update.meta:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from http import HTTPStatus
 
+from scrapy_replica.crawl.hosts.replicas import ProbeUrl
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
 from scrapy_replica.crawl.wiring import Parts
@@ -12,6 +13,9 @@ from scrapy_replica.crawldb.pages import MISSING, NOT_MODIFIED, Fetched, is_abse
 from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.records import Novelty, Page
+from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.sites.detector import Findings
+from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.usage import ROBOTS, to_json, uses
 
 
@@ -61,7 +65,7 @@ class Fetches(Parts):
         self.counts["page/collected"] += is_collected
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_collected)
         observation.is_changed = before is not None and before[0] != page.signature
-        self.evidence.add_findings(observation, *self.replicas.observe(page, url_id))
+        self._apply_findings(observation, *self.replicas.observe(page, url_id))
         self._end_observing(observation)
         self.counts["page/relevant"] += relevance > 0.5
         # Near duplicates within a host are often two pages of one template.
@@ -88,6 +92,14 @@ class Fetches(Parts):
         self._end_observing(observation)
         return observation
 
+    def _apply_findings(self, found_on: Observation | None, findings: Findings, urls: Iterable[ProbeUrl] = ()) -> None:
+        """Take note of what came to light about hosts, and of the pages to ask for."""
+        self.counts["host/blocked"] += len(findings.verdicts)
+        self.counts["host/conflicts"] += len(findings.conflicts)
+        self.scope_check.check({verdict.canonical for verdict in findings.verdicts})
+        if found_on is not None:
+            self.probes.add_of_mirrors(urls, found_on)
+
     def _row_of(self, page: Page, url_id: int, size: int | None) -> Fetched:
         """Return what is known of a fetch, whatever its page says."""
         said = to_json(page.statements)
@@ -95,6 +107,7 @@ class Fetches(Parts):
 
     def _end_observing(self, observation: Observation) -> None:
         self.evidence.add_page(observation)
+        self.probes.add_page()
         self._reopen(observation.page.host)
         self.counts["page/observed"] += 1
         self.counts[f"page/{observation.novelty.value}"] += 1
@@ -163,8 +176,11 @@ class Fetches(Parts):
             if observation.items:
                 self.store.items.keep(observation.url_id, observation.items)
                 told = self.replicas.add_page_items(observation.page, observation.url_id, observation.items)
-                self.evidence.add_findings(None, told)
+                self._apply_findings(None, told)
+            if observation.gives_news:
+                self.outlinks.restore_dropped(observation)
             self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
+            self.scope_check.check_news()
             if not observation.is_known:
                 self.own_names.add(observation.page, observation.url_id, callback)
         # What has too little text to tell, data among it, may be what the user wants; so may a near duplicate.
@@ -202,7 +218,7 @@ class Fetches(Parts):
             if not is_kept:
                 self.store.pages.enter(Fetched(failed_id, self.now(), status, error, size=size if is_asked else None))
             if not was_page or (is_asked and status != NOT_MODIFIED):
-                self.evidence.add_failure(failed_id, status, location, is_kept=is_kept)
+                self._add_failure(failed_id, status, location, is_kept=is_kept)
             if status == HTTPStatus.OK:
                 self.evidence.add_document(failed_id)
         if location is not None:
@@ -211,6 +227,17 @@ class Fetches(Parts):
             self.runner.unproductive(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1
         self.checks.end(url_id, is_content=False)
+
+    def _add_failure(self, url_id: int, status: int | None, location: str | None, *, is_kept: bool) -> None:
+        """Take note that there is no page at a URL; one of the same path that it leads to is its page.
+
+        Sites lead whatever they do not have to their front page.
+        """
+        leads_on = location is not None
+        if location is not None and self.scope.may_stand(location):
+            leads_on = normal_path(path_of(location)) != normal_path(path_of(self.store.urls.url_of(url_id)))
+        if leads_on or location is None:
+            self.evidence.add_failure(url_id, status, leads_on=leads_on, is_kept=is_kept)
 
     def settle_visit(self, url_id: int, answer: Answer, payload: bytes | None) -> None:
         """Take note of the *answer* to a request for the URL of that id, whose callback is through.

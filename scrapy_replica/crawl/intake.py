@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,7 +12,9 @@ from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.given import KeyOf, Payloads
+from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.policy import Policy
+from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, State, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
@@ -52,10 +54,6 @@ class Intake:
     Samples are drawn here, of what is new: a sample is a row, and nothing else.
 
     :param counts: statistics, as ``area/what``.
-    :param on_new: told URL, host and callback of every URL that waits and was not known; no callback where the URL
-        stands in the place of another one, whose callback it is, or was found on no page.
-    :param on_led: told the id of every page that leads to a URL that waits and was not known.
-    :param on_withdrawn: told the host of every URL that is forgotten.
     """
 
     def __init__(
@@ -67,17 +65,14 @@ class Intake:
         payloads: Payloads,
         restorer: Restorer,
         log: DecisionLog,
-        *,
+        replicas: Replicas,
+        revisits: Revisits,
         key: KeyOf,
         counts: Counter[str],
-        on_new: Callable[[str, str, str | None], None],
-        on_led: Callable[[int], None],
-        on_withdrawn: Callable[[str], None],
     ) -> None:
         self._store, self._policy, self._samples, self._payloads = store, policy, samples, payloads
         self._scope, self._restorer, self._log = scope, restorer, log
-        self.key, self._counts, self._on_new, self._on_led = key, counts, on_new, on_led
-        self._on_withdrawn = on_withdrawn
+        self._replicas, self._revisits, self.key, self._counts = replicas, revisits, key, counts
         self._replacing: set[int] = set()
         """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
         self._has_withdrawn = False
@@ -203,10 +198,11 @@ class Intake:
             if row.decision.reason is None and row.new.permission <= Permission.STAY:
                 self._policy.waits(row.new.url, row.new.host, self._payloads.callback(row.new.payload))
             if row.new.parent is not None:
-                self._on_led(row.new.parent)
+                self._revisits.note_led_on(row.new.parent)
+            # The callback of one that stands in the place of another is that one's.
             is_found = not row.is_moved and row.new.parent is not None
             callback = self._payloads.callback(row.new.payload) if is_found else None
-            self._on_new(row.new.url, row.new.host, callback)
+            self._replicas.add_url(row.new.url, row.new.host, callback)
 
     def withdraw(self, keys: Set[int]) -> None:
         """Forget those URLs of *keys* that wait in the place of others alone, all of which came back, and test nothing.
@@ -231,7 +227,7 @@ class Intake:
         self._store.added.remove(row.id)
         self._has_withdrawn = True
         self._counts["frontier/withdrawn"] += 1
-        self._on_withdrawn(row.host)
+        self._replicas.read_again(row.host)
 
     def find_asked(self, keys: Collection[int]) -> dict[int, Known]:
         """Return what is known of the URLs of *keys*, which something asks for: none of them is withdrawn."""

@@ -12,8 +12,10 @@ from scrapy_replica.crawl.claims.claim_evidence import ClaimEvidence
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.late_samples import LateSamples
+from scrapy_replica.crawl.claims.permalink_evidence import PermalinkEvidence
 from scrapy_replica.crawl.claims.probes import Probes
 from scrapy_replica.crawl.claims.restoring import Restorer
+from scrapy_replica.crawl.claims.rule_evidence import RuleEvidence
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.settling import Settling
@@ -34,7 +36,6 @@ from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawl.pages.repetition import Repetition
 from scrapy_replica.crawl.pages.search_forms import Forms
 from scrapy_replica.crawl.policy import Policy
-from scrapy_replica.crawl.remote import RemoteUpdates
 from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawl.states import UrlStates
@@ -80,20 +81,6 @@ class Parts:
         self._make_what_decides(aliases, sink)
         self._make_what_tests()
         self._make_what_orders()
-        self.remote = RemoteUpdates(
-            store,
-            self.replicas,
-            self.rules,
-            self.duplicates,
-            self.runner,
-            self.scope,
-            self.orders,
-            self.evidence,
-            self.scope_check,
-            self.restorer,
-            payloads,
-            now,
-        )
         self._open()
 
     def _make_what_is_known(self, aliases: Aliases) -> None:
@@ -143,11 +130,10 @@ class Parts:
             self.payloads,
             self.restorer,
             self.log,
-            key=key,
-            counts=self.counts,
-            on_new=self.replicas.add_url,
-            on_led=self.revisits.note_led_on,
-            on_withdrawn=self.replicas.read_again,
+            self.replicas,
+            self.revisits,
+            key,
+            self.counts,
         )
 
     def _make_what_tests(self) -> None:
@@ -162,22 +148,9 @@ class Parts:
         self.late_samples = LateSamples(
             store, self.samples, self.replicas, self.claims, self.restorer, fallback, look_ahead
         )
-        self.evidence = ClaimEvidence(
-            store,
-            self.replicas,
-            self.dust,
-            self.permalinks,
-            self.scope,
-            self.scope_check,
-            self.samples,
-            settling,
-            fallback,
-            self.probes,
-            self.claims,
-            self.log,
-            key,
-            self.counts,
-        )
+        rules = RuleEvidence(self.dust, self.claims, self.samples, self.probes, self.counts)
+        permalinks = PermalinkEvidence(store, self.permalinks, self.dust, self.samples, self.claims)
+        self.evidence = ClaimEvidence(store, key, self.samples, settling, fallback, self.claims, rules, permalinks)
 
     def _make_what_orders(self) -> None:
         """Make what brings what waits in order: a person's word, and the strategy."""
@@ -195,6 +168,7 @@ class Parts:
             self.revisits,
             self.replicas,
             self.recent_links,
+            self.log,
             self.counts,
         )
 

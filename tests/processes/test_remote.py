@@ -307,9 +307,8 @@ class TestRaces:
         two.leave(follower)
         leader.listen()
         third = two.join()
-        remote = leader.crawl.remote
         for seconds, is_adopted in ((0, False), (50, False), (70, True)):
-            monkeypatch.setattr(remote, "_now", lambda seconds=seconds: time.time() + seconds)
+            monkeypatch.setattr(leader.crawl, "now", lambda seconds=seconds: time.time() + seconds)
             third.store.set_meta("news", str(seconds).encode())
             third.store.commit()
             leader.listen()

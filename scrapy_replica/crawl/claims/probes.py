@@ -51,8 +51,9 @@ class Probes:
         self._rules.extend(WaitingProbe(url, depth + 1, found_on) for url in urls)
 
     def add_page(self) -> None:
-        """Take note that a page was fetched."""
+        """Take note that a page was fetched, and ask for those whose turn it is."""
         self._pages += 1
+        self.ask()
 
     def ask(self) -> None:
         """Ask for those whose turn it is."""

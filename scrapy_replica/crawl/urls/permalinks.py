@@ -38,10 +38,6 @@ class Permalinks:
         self._hosts: set[str] = set()
         """Hosts on which any claim may act."""
 
-    def finder_of(self, link: UrlRow) -> str | None:
-        """Return the URL of the page that the URL of *link* was found on."""
-        return None if link.parent is None else self._store.urls.url_of(link.parent)
-
     def add(self, link: UrlRow, there: str, *, is_back: bool) -> list[Claim]:
         """Take note whether the URL of *link* led back to the page at *there*, its finder; return what this refutes."""
         claim = _claim(link.url, link.host, there)
