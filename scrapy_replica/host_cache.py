@@ -70,7 +70,6 @@ class HostCache(Generic[State]):
         return self.of(host)
 
     def peek(self, host: str) -> State | None:
-        """Return the state of *host* if it is held."""
         return self._states.get(host)
 
     def forget(self, host: str) -> None:

@@ -117,7 +117,6 @@ def to_json(statements: Sequence[Statement]) -> str | None:
 
 
 def from_json(text: str | None) -> list[Statement]:
-    """Return what :func:`to_json` was given."""
     return [Statement(source, value) for source, value in json.loads(text or "[]")]
 
 

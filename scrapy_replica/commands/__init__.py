@@ -44,7 +44,6 @@ INTERRUPTED = 128 + signal.SIGINT
 
 
 def load_commands() -> Iterator[Command]:
-    """Yield all commands."""
     return map(command_named, COMMANDS)
 
 

@@ -78,7 +78,6 @@ class Check(NamedTuple):
 
 
 def of_installation() -> Iterator[Check]:
-    """Look at versions, requirements and extras."""
     area = "installation"
     versions = f"scrapy-replica {version('scrapy-replica')}, Scrapy {version('scrapy')}"
     versions += f", Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"

@@ -171,7 +171,6 @@ def _find(job: SqliteReader, url: str) -> UrlView | None:
 
 
 def _rules(job: SqliteReader, claims: Sequence[Claim]) -> dict[str, str]:
-    """Return what the rules among *claims* say."""
     rows = {claim: job.rule(int(claim.subject)) for claim in claims if claim.kind is Kind.RULE}
     return {str(claim): rule(row.rule) for claim, row in rows.items() if row is not None}
 

@@ -105,7 +105,6 @@ def _url_lines(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _claims(known: Mapping[str, Any]) -> list[str]:
-    """Return what suppresses a URL."""
     names: list[str] = known["suppressed by"]
     return [claim(Claim.read(one)) + (f": {known['rules'][one]}" if one in known["rules"] else "") for one in names]
 

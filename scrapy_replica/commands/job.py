@@ -44,7 +44,6 @@ def folder_of(job: str) -> str:
 
 
 def is_shared(job: str) -> bool:
-    """Tell whether *job* is the address of a job that processes share."""
     return str(job).startswith(SCHEMES)
 
 
@@ -112,7 +111,6 @@ def checking(job: str, seconds: float) -> tuple[str | None, bool]:
 
 
 def has_begun(job: str) -> bool:
-    """Tell whether a crawl has begun in *job*."""
     if is_shared(job):
         return _follower(job).is_begun
     found = _trace_of(Path(job) / FILE_NAME)

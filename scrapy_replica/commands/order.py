@@ -89,7 +89,6 @@ WEB = ("http://", "https://")
 
 
 def without_scheme(text: str) -> str:
-    """Return *text*, a host with a path or a URL, without its scheme."""
     return text.strip().removeprefix(WEB[0]).removeprefix(WEB[1])
 
 

@@ -96,7 +96,6 @@ class CommandGroup(Command):
 
 
 def parser_of(command: Command) -> Parser:
-    """Return the parser of the arguments of *command*."""
     parser = Parser(prog=f"scrapy replica {command.name}", **_described(command))
     _declare(command, parser)
     return parser

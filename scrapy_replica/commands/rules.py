@@ -137,7 +137,6 @@ def import_rules(opts: argparse.Namespace) -> None:
 
 
 def disable_rule(opts: argparse.Namespace) -> None:
-    """Switch a rule off."""
     with reading(opts.job) as job:
         states = {row.id: row.state for row, *_ in job.rules()}
     if opts.id not in states:

@@ -104,7 +104,6 @@ class ReplicaExtension:
 
     @cached_property
     def job(self) -> OpenedJob:
-        """The job of the crawl, which is opened now."""
         job = OpenedJob(self.config, self._crawler, self.fingerprints)
         if job.shared is not None:
             assert self._crawler.stats is not None
@@ -113,12 +112,10 @@ class ReplicaExtension:
 
     @cached_property
     def crawl(self) -> Crawl:
-        """The crawl of the job, which is opened now."""
         return self.job.crawl
 
     @cached_property
     def pages(self) -> Pages:
-        """Makes the pages of responses."""
         return Pages(self.config, self.crawl, self.usage)
 
     @cached_property
@@ -251,7 +248,6 @@ class ReplicaExtension:
             logger.exception("An order could not be carried out; the next look is in %s s", ORDERS_SECONDS)
 
     def spider_closed(self) -> Coroutine[Any, Any, None] | None:
-        """Close the job, if it was opened."""
         return self._close() if self._is_open else None
 
     async def _close(self) -> None:

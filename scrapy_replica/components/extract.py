@@ -40,7 +40,6 @@ class Extracted:
 
     @property
     def title(self) -> str | None:
-        """Its ``<title>``."""
         return self._page.title
 
     @property

@@ -62,7 +62,6 @@ class ReplicaFingerprinter:
         return cls(build_from_crawler(load_object(previous), crawler), aliases)
 
     def fingerprint(self, request: Request) -> bytes:
-        """Return the fingerprint of the canonical form of *request*."""
         return self.fallback.fingerprint(self.canonical(request))
 
     def canonical(self, request: Request) -> Request:
@@ -90,7 +89,6 @@ class UrlFingerprints:
         self._is_default = type(self._innermost) is RequestFingerprinter
 
     def of_request(self, request: Request) -> int:
-        """Return the key of *request*."""
         if isinstance(self._fingerprinter, ReplicaFingerprinter):
             request = self._fingerprinter.canonical(request)
         if self.is_by_url(request):

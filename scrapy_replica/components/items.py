@@ -175,7 +175,6 @@ class _Reader:
         return "" if path == own else path.rpartition("/")[2]
 
     def _holds(self, text: str) -> bool:
-        """Tell whether *text* stands in the response or its URL."""
         return text in self._response.url or text.encode("utf-8", "surrogatepass") in self._response.body
 
 

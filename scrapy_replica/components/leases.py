@@ -50,7 +50,6 @@ class Leases:
         return len(self._requests)
 
     def add(self, request: Request, taken: UrlRow) -> None:
-        """Give out *request*, which is that of *taken*."""
         self._requests.append(request)
         flight = self._extension.flights.of(request)
         flight.url_id, flight.slot, flight.key = taken.id, taken.slot, taken.key

@@ -75,7 +75,6 @@ class OpenedJob:
                 self._claimed.append(claimed(config.ledger))
 
     def close_sink(self) -> None:
-        """Write the last lines of ``REPLICA_LEDGER``."""
         try:
             if self._sink is not None:
                 self._sink.close()

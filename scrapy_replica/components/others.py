@@ -55,7 +55,6 @@ class Others:
         self._timer = create_looping_call(self._look)
 
     def open(self) -> None:
-        """Begin to listen."""
         self._timer.start(LISTEN_SECONDS, now=False)
 
     def close(self) -> None:

@@ -291,7 +291,6 @@ class _FoundOn:
         """Hashes of items that the callback gave and nobody took note of."""
 
     def take_items(self, items: list[Any]) -> None:
-        """Take the hashes of *items*."""
         twin = self.observation.twin
         self.items |= item_hashes(items, self._response, twin.url if twin is not None else None)
 
@@ -302,6 +301,5 @@ class _FoundOn:
 
     @cached_property
     def forms(self) -> set[str]:
-        """The forms of its own URL and of its links."""
         url = self.observation.page.url
         return {url, form_of(url), *map(form_of, self.links)}

@@ -89,7 +89,6 @@ class Politeness:
             del self._ready_at[slot]
 
     def ended(self, slot: str) -> None:
-        """Take note that a download of *slot* ended."""
         active = self._active.pop(slot) - 1
         if active:
             self._active[slot] = active

@@ -189,7 +189,6 @@ def _as_content(text: int) -> bytes:
 
 
 def _is_hash(content: bytes | None) -> bool:
-    """Tell whether *content* is such a hash."""
     return content is not None and len(content) == 8
 
 

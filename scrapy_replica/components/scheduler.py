@@ -88,7 +88,6 @@ class ReplicaScheduler(BaseScheduler):
     # What other code asks Scrapy's scheduler
 
     def __len__(self) -> int:
-        """Return the number of URLs that wait."""
         return self._urls.waiting
 
     @property
@@ -272,7 +271,7 @@ class ReplicaScheduler(BaseScheduler):
         if not flight.is_start:
             return None
         key = start_key(flight.key)
-        known = self._urls.find([key]).get(key)
+        known = self._urls.known(key)
         if self._extension.others is None:  # ids tell, lest every start request of a spider that never ends be held
             return None if known is not None and known.id > self._last_id else key
         if known is None:

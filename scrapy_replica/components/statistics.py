@@ -15,7 +15,6 @@ SCRAPY_STATS = ("scheduler/", "dupefilter/")
 
 
 def flush(crawl: Crawl, stats: StatsCollector) -> None:
-    """Hand the counts of *crawl* to *stats*."""
     for key, count in crawl.counts.items():
         stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
     stats.set_value("replica/frontier/waiting", crawl.store.urls.waiting)

@@ -9,18 +9,13 @@ from scrapy_replica.address import host_of
 from scrapy_replica.crawl.remote import RemoteUpdates
 from scrapy_replica.crawl.scope import HOST_PAGES, OUT_OF_SCOPE, full
 from scrapy_replica.crawl.steering import Steering
-from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.crawldb.contract import NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.orders import MARK
-from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.decision import Decision, Reason
 from scrapy_replica.focus.relearning import MOST_PAGES
 
 MAX_DECIDED = 100
 """URLs decided about in one turn when none of them is to be fetched: 10 ms."""
-
-READ_AGAIN = 500
-"""Pages of all processes after which it is read again which texts are kept."""
 
 
 class Crawl(RemoteUpdates):
@@ -70,30 +65,6 @@ class Crawl(RemoteUpdates):
         self.obey()
         if not self.store.is_shared:
             self.checks.begin()
-
-    # Other processes
-
-    def apply_remote(self, update: RemoteUpdate) -> None:
-        """Apply what other processes that share the crawl wrote; called several times a second, in no span.
-
-        *update* is what the store's ``listen`` gave. What follows from it is committed.
-        """
-        before = self.n_pages
-        self.store.added.ids.update(update.added)
-        self.n_pages += self._apply_update(update)
-        if self.n_pages // READ_AGAIN > before // READ_AGAIN:
-            self.active_learning.read_again()
-        if RELEVANCE in update.meta:
-            self.recent_links.clear()  # scores of another model
-        for host in update.forms:
-            self.forms.forget(host)
-        self.store.commit()
-
-    def _reread_hosts(self) -> None:
-        """Read anew what is held of hosts that other processes had until now."""
-        for host in self.store.urls.claimed():
-            self.replicas.read_again(host)
-            self.forget_counts(host)
 
     # Where another scheduler is in use
 
@@ -183,6 +154,12 @@ class Crawl(RemoteUpdates):
                 self.checks.end(taken.id, is_content=False)
         self.is_behind = True
         return None
+
+    def _reread_hosts(self) -> None:
+        """Read anew what is held of hosts that other processes had until now."""
+        for host in self.store.urls.claimed():
+            self.replicas.read_again(host)
+            self.forget_counts(host)
 
     def _left_out(self, taken: UrlRow) -> Decision | None:
         """Return why a URL whose turn has come does not belong to the crawl any more; ``None`` if it does."""

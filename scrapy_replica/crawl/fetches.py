@@ -178,7 +178,7 @@ class Fetches(Parts):
                 told = self.replicas.add_page_items(observation.page, observation.url_id, observation.items)
                 self._apply_findings(None, told)
             if observation.gives_news:
-                self.outlinks.restore_dropped(observation)
+                self.restorer.restore_links({self.intake.key(url): url for url in observation.dropped})
             self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
             self.scope_check.check_news()
             if not observation.is_known:

@@ -44,7 +44,6 @@ class Expected:
 
 
 def after_page(before: History, answer: Answer, now: float, *, is_changed: bool) -> History:
-    """Return *before* with a visit that brought the page."""
     is_first = before.content is None
     after = before._replace(
         etag=answer.validators.etag,
@@ -82,7 +81,6 @@ def after_miss(before: History, now: float, *, is_gone: bool) -> History:
 
 
 def after_not_modified(before: History, now: float) -> History:
-    """Return *before* with a visit that was answered by 304."""
     unchanged_s = before.unchanged_s + now - before.checked_at
     return before._replace(
         visits=before.visits + 1, believed=before.believed + 1, unchanged_s=unchanged_s, checked_at=now

@@ -15,7 +15,6 @@ from scrapy_replica.crawl.given import KeyOf, Payloads
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
-from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, State, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
 
@@ -61,7 +60,6 @@ class Intake:
         store: CrawlDB,
         policy: Policy,
         samples: Samples,
-        scope: CrawlScope,
         payloads: Payloads,
         restorer: Restorer,
         log: DecisionLog,
@@ -71,7 +69,7 @@ class Intake:
         counts: Counter[str],
     ) -> None:
         self._store, self._policy, self._samples, self._payloads = store, policy, samples, payloads
-        self._scope, self._restorer, self._log = scope, restorer, log
+        self._restorer, self._log = restorer, log
         self._replicas, self._revisits, self.key, self._counts = replicas, revisits, key, counts
         self._replacing: set[int] = set()
         """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
@@ -295,7 +293,7 @@ class Intake:
         """
         decision = self._policy.decide(url, host)
         is_free = decision is FETCH or decision.reason is Reason.OTHER_NAME
-        if has_secret(url) or self._scope.outside(url, host) or not is_free:
+        if has_secret(url) or not is_free or not self._policy.may_stand(url):
             return False
         permission = Permission.MOVE if decision is FETCH else Permission.EXEMPT
         new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, permission=permission)
@@ -318,7 +316,7 @@ class Intake:
 
     def _may_ask(self, row: UrlRow, url: str) -> bool:
         """Tell whether *url* may be asked for as *row* was; a request that only memory had went with it."""
-        return self._scope.may_stand(url) and not self._payloads.is_lost(row.payload)
+        return self._policy.may_stand(url) and not self._payloads.is_lost(row.payload)
 
     def ask_elsewhere(self, failed: UrlRow, url: str) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""

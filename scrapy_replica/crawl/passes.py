@@ -23,7 +23,6 @@ class Passes:
         self.present = Pass.load(store.meta(LAST_ROUND))
 
     def begin(self, now: float) -> None:
-        """Begin the next one."""
         self.present = Pass(self.present.number + 1, now, is_over=False)
         self.keep()
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy_replica.address import has_secret, host_of
 from scrapy_replica.claim import Claim, Kind, of_rules
 from scrapy_replica.config import Config
-from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Block, Replicas
-from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import CrawlScope, excluded, full
 from scrapy_replica.crawl.states import UrlStates
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.guard import Rejection, TrapGuard
 from scrapy_replica.crawl.urls.host_rules import Hit
-from scrapy_replica.crawl.urls.permalinks import Permalinks
+from scrapy_replica.crawl.urls.other_urls import OtherUrls
 from scrapy_replica.crawl.urls.watched_rule import CONFIRMED
 from scrapy_replica.crawldb.contract import Permission
 from scrapy_replica.decision import FETCH, Action, Decision, Mode, Reason
@@ -50,21 +48,15 @@ class Policy:
         claims: ClaimTable,
         scope: CrawlScope,
         states: UrlStates,
-        schemes: Schemes,
-        own_names: OwnNames,
-        permalinks: Permalinks,
+        other_urls: OtherUrls,
     ) -> None:
         self._config, self._aliases = config, aliases
         self._replicas, self._rules, self._guard, self._claims = replicas, rules, guard, claims
-        self._scope, self._states, self._schemes = scope, states, schemes
-        self._own_names, self._permalinks = own_names, permalinks
+        self._scope, self._states, self._other_urls = scope, states, other_urls
 
-    @contextmanager
-    def looked_up(self, urls: Sequence[str]) -> Iterator[None]:
+    def looked_up(self, urls: Sequence[str]) -> AbstractContextManager[None]:
         """Within, what decisions about *urls* ask the store was asked at once; nothing may be entered meanwhile."""
-        others = filter(None, map(self._schemes.other_of, urls))
-        with self._states.looked_up([*urls, *others]), self._own_names.looked_up(urls):
-            yield
+        return self._other_urls.looked_up(urls)
 
     def decide(
         self,
@@ -89,6 +81,10 @@ class Policy:
             decision = FETCH
         is_full = decision is FETCH and permission <= Permission.STAY and self._guard.is_full(host)
         return full(host) if is_full else decision
+
+    def may_stand(self, url: str) -> bool:
+        """Tell whether *url* is in scope, to be asked for in the place of another one."""
+        return self._scope.may_stand(url)
 
     def _may_ask(self, url: str) -> bool:
         return self._scope.may_stand(url) and not self._guard.is_full(host_of(url))
@@ -214,22 +210,13 @@ class Policy:
         return replace(self._by_verdict(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
 
     def _same_elsewhere(self, url: str, host: str, callback: str, found_on: int | None) -> Decision | None:
-        """Return the decision about *url* whose page is fetched by another URL: as it says itself, as the one that it
-        was found on, or by the other scheme.
-        """
+        """Return the decision about *url* whose page is fetched by another URL."""
         if not self._config.dust or has_secret(url):
             return None
-        reason, same = Reason.OTHER_NAME, self._own_names.same_of(url, host, callback)
-        if same is None:
-            reason, same = Reason.PERMALINK, self._permalinks.same_of(url, host, found_on)
-            if same is not None and not self._rules.is_of_callback(same.url, callback):
-                same = None  # another callback makes other items of the same page
-        if same is None:
-            reason, same = Reason.OTHER_SCHEME, self._schemes.same_of(url, host)
-        elif self._states.is_missing(same.url):
+        found = self._other_urls.same_of(url, host, callback, found_on)
+        if found is None or not self._replicas.shares(host, callback):
             return None
-        if same is None or not self._replicas.shares(host, callback):
-            return None
+        reason, same = found
         decision = self._decision(Action.DROP, reason, same.claim, {"other": same.url}, is_certain=True)
         action = decision.action if same.is_proved or decision.action is not Action.DROP else Action.DEMOTE
         return replace(decision, action=action, representative=same.url)

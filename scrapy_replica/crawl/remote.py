@@ -12,6 +12,7 @@ from scrapy_replica.crawl.fetches import Fetches
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
+from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.pages import is_absent
 from scrapy_replica.crawldb.remote import RemotePage, RemoteUpdate
@@ -20,6 +21,9 @@ from scrapy_replica.sites.evidence import PageMark
 from scrapy_replica.sites.neighbours import Neighbours
 
 logger = logging.getLogger(__name__)
+
+READ_AGAIN = 500
+"""Pages of all processes after which it is read again which texts are kept."""
 
 ADOPT_S = 60.0
 """Seconds after which work that another process began and did not end is taken for left behind."""
@@ -39,7 +43,20 @@ class RemoteUpdates(Fetches):
         self._left_behind: dict[Work, float] = {}
         """Work of others -> when it was met first."""
 
-    def _apply_update(self, update: RemoteUpdate) -> int:
+    def apply_remote(self, update: RemoteUpdate) -> None:
+        """Apply what the store's ``listen`` gave, several times a second and in no span; what follows is committed."""
+        before = self.n_pages
+        self.store.added.ids.update(update.added)
+        self.n_pages += self._apply(update)
+        if self.n_pages // READ_AGAIN > before // READ_AGAIN:
+            self.active_learning.read_again()
+        if RELEVANCE in update.meta:
+            self.recent_links.clear()  # scores of another model
+        for host in update.forms:
+            self.forms.forget(host)
+        self.store.commit()
+
+    def _apply(self, update: RemoteUpdate) -> int:
         """Apply *update*; return the number of pages that others fetched."""
         for what, apply in (
             ("the lead", self._apply_lead),

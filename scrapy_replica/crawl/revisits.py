@@ -287,7 +287,7 @@ class Revisits:
 
     def is_stale_url(self, url: str) -> bool:
         """Tell what :meth:`is_stale` does, of the page at *url*."""
-        known = self._store.urls.find([key := self._key(url)]).get(key) if self.is_on else None
+        known = self._store.urls.known(self._key(url)) if self.is_on else None
         return known is not None and self.is_stale(known.id)
 
     def is_stale(self, url_id: int) -> bool:

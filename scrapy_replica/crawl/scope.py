@@ -108,7 +108,6 @@ class CrawlScope:
         return self._scope.is_open
 
     def is_near(self, host: str) -> bool:
-        """Tell whether *host* is near enough to the seeds."""
         return self._scope.is_near(host)
 
     def outside(self, url: str, host: str) -> Outside | None:
@@ -125,7 +124,6 @@ class CrawlScope:
         return PageLinks(self._scope, page, partial(self.leave_out, found_on=page.host))
 
     def count(self, outside: Outside, n: int = 1) -> None:
-        """Take note that *n* links were left out."""
         self._left_out[outside.value] += n
         self._counts[f"scope/{outside.value}"] += n
 
@@ -248,7 +246,6 @@ class PageLinks:
 
 
 def excluded(pattern: str) -> Decision:
-    """Return the decision about what a person excluded by *pattern*."""
     evidence, claims = {"pattern": pattern}, (Claim(Kind.EXCLUDED, pattern),)
     return Decision(Action.DROP, Action.DROP, Reason.EXCLUDED, evidence=evidence, claims=claims)
 

@@ -32,7 +32,7 @@ class UrlStates:
     def of(self, url: str) -> Known | None:
         """Return what is known of *url*; ``None`` if it was never entered."""
         key = self._key(url)
-        return self._looked_up[key] if key in self._looked_up else self._store.urls.find([key]).get(key)
+        return self._looked_up[key] if key in self._looked_up else self._store.urls.known(key)
 
     def is_known(self, url: str) -> bool:
         """Tell whether *url* was fetched or waits."""
@@ -40,7 +40,6 @@ class UrlStates:
         return known is not None and known.state in FOUND
 
     def is_fetched(self, url: str) -> bool:
-        """Tell whether *url* was fetched or is on its way."""
         known = self.of(url)
         return known is not None and known.state in {State.LEASED, State.DONE}
 
@@ -53,7 +52,6 @@ class UrlStates:
         return is_away or self._store.pages.has_error(known.id)
 
     def is_missing(self, url: str) -> bool:
-        """Tell whether *url* was fetched and brought no page."""
         known = self.of(url)
         if known is None or known.state is State.WAITING:
             return False

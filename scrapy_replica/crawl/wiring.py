@@ -44,6 +44,7 @@ from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
+from scrapy_replica.crawl.urls.other_urls import OtherUrls
 from scrapy_replica.crawl.urls.permalinks import Permalinks
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.decision import Mode
@@ -118,15 +119,12 @@ class Parts:
             store.claims,
             self.scope,
             self.states,
-            self.schemes,
-            self.own_names,
-            self.permalinks,
+            OtherUrls(self.states, self.own_names, self.permalinks, self.schemes, self.rules),
         )
         self.intake = Intake(
             store,
             self.policy,
             self.samples,
-            self.scope,
             self.payloads,
             self.restorer,
             self.log,
@@ -168,7 +166,6 @@ class Parts:
             self.revisits,
             self.replicas,
             self.recent_links,
-            self.log,
             self.counts,
         )
 

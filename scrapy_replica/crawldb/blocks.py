@@ -10,8 +10,7 @@ class BlockTable(Table):
 
     def state(self, host: str) -> bytes | None:
         """Return what :meth:`enter` stored for *host*."""
-        row = self._read("SELECT state FROM blocks WHERE host = ?", (host,)).fetchone()
-        return row[0] if row else None
+        return self._cell("SELECT state FROM blocks WHERE host = ?", host)
 
     def enter(self, host: str, state: bytes) -> None:
         """Keep the *state* of *host* in place of an earlier one."""

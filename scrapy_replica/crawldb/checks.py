@@ -25,8 +25,7 @@ class CheckTable(Table):
         self._write("INSERT INTO checks (url, end) VALUES (?, ?)", (url_id, end))
 
     def last_end(self) -> int:
-        """Return the number of the last end, 0 if there was none."""
-        return int(self._read("SELECT COALESCE(MAX(end), 0) FROM checks").fetchone()[0])
+        return self._number("SELECT COALESCE(MAX(end), 0) FROM checks")
 
     def outcomes(self, *, is_topic: bool) -> tuple[int, int]:
         """Return how many of the latest checks are told, and how many of them brought a content.
@@ -35,12 +34,10 @@ class CheckTable(Table):
 
         :param is_topic: contents are those on the topic.
         """
-        row = self._read("SELECT end FROM checks ORDER BY id DESC LIMIT 1").fetchone()
-        end = row[0] if row is not None else 0
+        end = self._cell("SELECT end FROM checks ORDER BY id DESC LIMIT 1") or 0
         checked, news = self._read(_OUTCOMES, (is_topic, end, -1 if end else RECENT)).fetchone()
         return int(checked), int(news)
 
     def found(self, *, is_topic: bool) -> int:
         """Return the number of contents that were found, *is_topic*: on the topic."""
-        sql = f"SELECT COUNT(*) FROM pages WHERE {_IS_CONTENT}"
-        return int(self._read(sql, (is_topic,)).fetchone()[0])
+        return self._number(f"SELECT COUNT(*) FROM pages WHERE {_IS_CONTENT}", is_topic)

@@ -119,20 +119,14 @@ class SuppressedTable(Table):
         return [LastSuppressed(Suppressed(url_id, claim, key), *told) for url_id, key, *told in rows]
 
     def count(self, claim: Claim, most: int) -> int:
-        """Return how many URLs *claim* suppressed, at most *most*."""
         sql = "SELECT COUNT(*) FROM (SELECT 1 FROM suppressed WHERE claim = ? LIMIT ?)"
-        n: int = self._read(sql, (str(claim), most)).fetchone()[0]
-        return n
+        return self._number(sql, str(claim), most)
 
     def newest_of(self, claim: Claim) -> int:
         """Return the highest id of the URLs that *claim* suppressed; 0 if there is none."""
-        newest: int = self._read(
-            "SELECT COALESCE(MAX(url), 0) FROM suppressed WHERE claim = ?", (str(claim),)
-        ).fetchone()[0]
-        return newest
+        return self._number("SELECT COALESCE(MAX(url), 0) FROM suppressed WHERE claim = ?", str(claim))
 
     def of_url(self, url_id: int) -> list[Suppressed]:
-        """Return what suppressed the URL of that id, and its representatives."""
         rows = self._read("SELECT claim, representative FROM suppressed WHERE url = ? ORDER BY claim", (url_id,))
         return [Suppressed(url_id, Claim.read(name), key) for name, key in rows]
 
@@ -140,22 +134,23 @@ class SuppressedTable(Table):
         """Return the claims that suppressed URLs in favour of the one with that key."""
         if representative not in self._representatives:
             return []
-        sql = "SELECT claim FROM suppressed WHERE representative = ? AND claim > ? ORDER BY claim LIMIT 1"
-        names: list[str] = []
-        # Claim by claim through the index: one may have suppressed a hundred thousand URLs in favour of this one.
-        while (row := self._read(sql, (representative, names[-1] if names else "")).fetchone()) is not None:
-            names.append(row[0])
-        return [Claim.read(name) for name in names]
+        return self._claims_after("representative = ? AND", representative, "")
 
     def claims(self, kind: Kind | None = None, subject: str = "") -> list[Claim]:
         """Return the claims that suppressed URLs: all, those of a *kind*, or of these those about *subject*."""
         before = f"{kind.value}{f' {subject} of ' if subject else ''}" if kind is not None else ""
-        sql = "SELECT claim FROM suppressed WHERE claim > ? AND claim < ? ORDER BY claim LIMIT 1"
-        names: list[str] = []
-        # Claim by claim through the index: one may have suppressed millions of URLs.
-        while (row := self._read(sql, (names[-1] if names else before, f"{before}{LAST}")).fetchone()) is not None:
-            names.append(row[0])
-        return [Claim.read(name) for name in names]
+        return self._claims_after("claim < ? AND", f"{before}{LAST}", before)
+
+    def _claims_after(self, condition: str, value: str | int, name: str) -> list[Claim]:
+        """Return the claims of rows that meet a *condition* and whose name comes after *name*.
+
+        Claim by claim through the index: one may have suppressed millions of URLs.
+        """
+        sql, found = f"SELECT claim FROM suppressed WHERE {condition} claim > ? ORDER BY claim LIMIT 1", []
+        last: str | None = name
+        while (last := self._cell(sql, value, last)) is not None:
+            found.append(Claim.read(last))
+        return found
 
     def orphans(self, most: int) -> list[int]:
         """Return at most *most* keys of representatives that bring no page.
@@ -222,12 +217,10 @@ class ClaimTable(Table):
         self._refuted: frozenset[Claim] | None = None
 
     def refute(self, claim: Claim) -> None:
-        """Write that samples refuted *claim*."""
         self._write("INSERT OR REPLACE INTO claims VALUES (?, ?)", (str(claim), Standing.REFUTED.value))
         self.read_again()
 
     def is_refuted(self, claim: Claim) -> bool:
-        """Tell whether samples refuted *claim*."""
         if self._refuted is None:
             rows = self._read("SELECT claim FROM claims WHERE standing = ?", (Standing.REFUTED.value,))
             self._refuted = frozenset(Claim.read(name) for (name,) in rows)

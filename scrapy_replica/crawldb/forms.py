@@ -42,11 +42,9 @@ class FormTable(Table):
             self._write("INSERT OR IGNORE INTO query_terms VALUES (?, ?)", (host, term))
 
     def terms(self, host: str) -> list[str]:
-        """Return the terms of the domain query of *host*, in their order."""
         rows = self._read("SELECT term FROM query_terms WHERE host = ? ORDER BY term", (host,))
         return [term for (term,) in rows]
 
     def hosts(self) -> list[str]:
-        """Return the hosts that have a form or a domain query, in their order."""
         rows = self._read("SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host")
         return [host for (host,) in rows]

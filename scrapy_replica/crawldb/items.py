@@ -32,32 +32,31 @@ class ItemTable(Table):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        (self._n_exact,) = self._read("SELECT COUNT(*) FROM seen_items").fetchone()
+        self._n_exact = self._number("SELECT COUNT(*) FROM seen_items")
 
     def enter(self, items: Collection[int]) -> bool:
         """Take note of *items* that a callback gave; tell whether one of them is new to the crawl."""
         return sum([self._enter(item) for item in items]) > 0
 
     def _enter(self, item: int) -> bool:
-        """Take note of an item; tell whether it is new."""
         if self._n_exact < EXACT:
             is_new = self._write("INSERT OR IGNORE INTO seen_items VALUES (?)", (item,)).rowcount > 0
             self._n_exact += is_new
             return is_new
-        if self._has("SELECT 1 FROM seen_items WHERE hash = ?", item):
-            return False
-        return self._filter(item)
+        return not self._is_exact(item) and self._filter(item)
+
+    def _is_exact(self, item: int) -> bool:
+        return self._has("SELECT 1 FROM seen_items WHERE hash = ?", item)
 
     def know(self, items: Collection[int]) -> bool:
         """Tell whether each of *items* was entered for certain: one that only the filter knows may be new."""
-        found = (self._read("SELECT 1 FROM seen_items WHERE hash = ?", (item,)).fetchone() for item in items)
-        return None not in found
+        return all(map(self._is_exact, items))
 
     def _filter(self, item: int) -> bool:
         """Set the bits of *item* in the filter; tell whether one was not set."""
         block, first, step = item % BLOCKS, item >> 10 & 0x7FFF, item >> 25 & 0x7FFF | 1
-        row = self._read("SELECT bits FROM item_filter WHERE block = ?", (block,)).fetchone()
-        bits = bytearray(row[0]) if row is not None else bytearray(BLOCK_BITS // 8)
+        known = self._cell("SELECT bits FROM item_filter WHERE block = ?", block)
+        bits = bytearray(BLOCK_BITS // 8 if known is None else known)
         places = [(first + probe * step) % BLOCK_BITS for probe in range(PROBES)]
         if all(bits[place >> 3] & 1 << (place & 7) for place in places):
             return False
@@ -68,7 +67,7 @@ class ItemTable(Table):
 
     def are_given(self) -> bool:
         """Tell whether any page gave one."""
-        return self._n_exact > 0 or self._read("SELECT 1 FROM items LIMIT 1").fetchone() is not None
+        return self._n_exact > 0 or self._has("SELECT 1 FROM items LIMIT 1")
 
     def keep(self, url_id: int, items: Collection[int]) -> None:
         """Keep which items the page of that URL gave, in place of what is known of it."""
@@ -77,5 +76,5 @@ class ItemTable(Table):
 
     def of_page(self, url_id: int) -> frozenset[int] | None:
         """Return the sketch of the items of the page of that URL, ``None`` where it gave none."""
-        row = self._read("SELECT sketch FROM items WHERE url = ?", (url_id,)).fetchone()
-        return frozenset(np.frombuffer(row[0], dtype="<i8").tolist()) if row is not None else None
+        sketch = self._cell("SELECT sketch FROM items WHERE url = ?", url_id)
+        return frozenset(np.frombuffer(sketch, dtype="<i8").tolist()) if sketch is not None else None

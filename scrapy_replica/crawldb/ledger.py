@@ -31,11 +31,9 @@ class LedgerTable(Table):
         )
 
     def knows(self, url_id: int, reason: Reason) -> bool:
-        """Tell whether a decision for *reason* was written about a URL."""
         return self._has("SELECT 1 FROM decisions WHERE url = ? AND reason = ?", url_id, reason.value)
 
     def last(self, url_id: int) -> tuple[str, str] | None:
-        """Return action and reason of the last decision that was written about a URL."""
         sql = "SELECT action, reason FROM decisions WHERE url = ? ORDER BY id DESC LIMIT 1"
         row: tuple[str, str] | None = self._read(sql, (url_id,)).fetchone()
         return row

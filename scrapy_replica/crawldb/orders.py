@@ -83,7 +83,6 @@ class OrderTable(Table):
         return (order for order in self._rows("kind = ? ORDER BY id", (kind,)) if order.is_done)
 
     def last(self, most: int) -> list[Order]:
-        """Return at most so many orders, last given first."""
         return list(self._rows("id > 0 ORDER BY id DESC LIMIT ?", (most,)))
 
     def _rows(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Order]:

@@ -161,8 +161,7 @@ class PageTable(Table):
 
     def statements(self, url_id: int) -> str | None:
         """Return what the site of the page of that URL says may be done with it, as JSON; ``None`` for nothing."""
-        row = self._read("SELECT statements FROM pages WHERE url = ?", (url_id,)).fetchone()
-        return None if row is None else row[0]
+        return self._cell("SELECT statements FROM pages WHERE url = ?", url_id)
 
     def set_statements(self, url_id: int, statements: str | None) -> None:
         """Keep what the site of a page that is as it was says by now."""
@@ -173,7 +172,6 @@ class PageTable(Table):
         self._write("UPDATE pages SET is_news = 1 WHERE url = ?", (url_id,))
 
     def forget_marks(self, host: str) -> None:
-        """Forget the traces of the pages of a host."""
         self._write(
             "UPDATE pages SET mark = NULL, neighbours = NULL"
             " WHERE host = (SELECT id FROM hosts WHERE name = ?) AND mark IS NOT NULL",
@@ -191,11 +189,9 @@ class PageTable(Table):
 
     def leads(self, url_id: int) -> bytes | None:
         """Return where the page of that URL was the first to lead; ``None`` where that is not known."""
-        row = self._read("SELECT leads FROM pages WHERE url = ?", (url_id,)).fetchone()
-        return None if row is None else row[0]
+        return self._cell("SELECT leads FROM pages WHERE url = ?", url_id)
 
     def of_host(self, host: str) -> list[HostPage]:
-        """Return every fetch on *host*, in their order."""
         rows = self._read(
             "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
             " content, cluster, aliases, leads FROM pages JOIN urls ON urls.id = pages.url"
@@ -278,7 +274,6 @@ class PageTable(Table):
         return Trace(signature, simhash, words, novelty, _told(is_news), mark, beside)
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
-        """Return pages with that signature, first fetched first."""
         return self._select("signature", signature, limit)
 
     def by_simhash(self, simhash: int) -> list[PageRow]:
@@ -326,9 +321,7 @@ class PageTable(Table):
 
     def count(self, most: int) -> int:
         """Return the number of pages fetched with a status of 200, or *most* if there are more."""
-        sql = "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)"
-        count: int = self._read(sql, (most,)).fetchone()[0]
-        return count
+        return self._number("SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)", most)
 
 
 def _told(flag: int | None) -> bool | None:

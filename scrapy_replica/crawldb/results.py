@@ -237,7 +237,6 @@ class ResultReader(FigureReader):
         return [Directory(path, *counts) for path, counts in sums.items()]
 
     def savings(self) -> Savings:
-        """Return what was not fetched."""
         saved = {host: counts for host, *counts in self._read(SAVED)}
         sizes = {host: known for host, *known in self._read(SIZES)}
         return Savings(

@@ -120,7 +120,6 @@ class RevisitTable(Table):
     """One row for each URL that was asked for, and one for each host that was drawn."""
 
     def of(self, url_id: int) -> History | None:
-        """Return the history of the URL of that id; ``None`` if there is none."""
         row = self._read(f"SELECT {COLUMNS} FROM revisits WHERE url = ?", (url_id,)).fetchone()
         return None if row is None else _history(row)
 
@@ -131,7 +130,6 @@ class RevisitTable(Table):
         self._write(INSERT, history._replace(changed=changed, items=items))  # type: ignore[arg-type]
 
     def of_page(self, page: int) -> list[History]:
-        """Return the histories of the URLs that had that page."""
         rows = self._read(f"SELECT {COLUMNS} FROM revisits WHERE page = ? LIMIT {MOST_OF_PAGE}", (page,))
         return [_history(row) for row in rows]
 

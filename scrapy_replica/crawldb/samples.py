@@ -94,7 +94,6 @@ class SampleTable(Table):
         return self._samples("url = ?", url_id) if url_id in self._urls else []
 
     def of_claim(self, claim: Claim) -> list[Sample]:
-        """Return the samples that test *claim*."""
         return self._samples("claim = ?", str(claim))
 
     def _samples(self, condition: str, value: int | str) -> list[Sample]:

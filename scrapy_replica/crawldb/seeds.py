@@ -11,7 +11,6 @@ class SeedTable(Table):
     """One row for each host that the scope is made of, and one for each URL whose change a sitemap dates."""
 
     def enter(self, host: str) -> None:
-        """Keep *host* as one of the seeds'."""
         self._write("INSERT OR IGNORE INTO seed_hosts VALUES (?)", (host,))
 
     def hosts(self) -> list[str]:
@@ -26,5 +25,4 @@ class SeedTable(Table):
 
     def date_of(self, url_id: int) -> float | None:
         """Return when the URL of that id last changed, as its site says; ``None`` if it does not."""
-        row = self._read("SELECT changed_at FROM dates WHERE url = ?", (url_id,)).fetchone()
-        return row[0] if row else None
+        return self._cell("SELECT changed_at FROM dates WHERE url = ?", url_id)

@@ -61,7 +61,6 @@ class TextTable(Table):
         self._write("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", row)
 
     def drop(self, url_ids: Iterable[int]) -> None:
-        """Forget texts."""
         self._write_many("DELETE FROM texts WHERE url = ?", [(url_id,) for url_id in url_ids])
 
     def kept(self) -> list[Kept]:

@@ -63,7 +63,6 @@ class VerdictTable(Table):
         return self._read("SELECT copy, canonical FROM verdicts WHERE standing = 'refuted'").fetchall()
 
     def expired(self, now: float) -> list[str]:
-        """Return the copies whose verdict ended by its age."""
         rows = self._read(f"SELECT copy FROM verdicts WHERE {HOLDS} AND expires_at < ?", (now,))
         return [copy for (copy,) in rows]
 

@@ -91,7 +91,7 @@ class VisitTable(Table):
         self._pieces, self._strategy, self._until = pieces, strategy, self.newest
         # One process at a time makes checkpoints; one that it did not end may not have come here yet.
         new = self._connection.new_id("checkpoints")
-        newest: int = self._read("SELECT COALESCE(MAX(id), 0) FROM checkpoints").fetchone()[0]
+        newest = self._number("SELECT COALESCE(MAX(id), 0) FROM checkpoints")
         self._first = self._next = max(newest + 1, new or 0)
         self._since, self._is_tidy = 0, False
 
@@ -109,7 +109,7 @@ class VisitTable(Table):
     def _end(self) -> None:
         last = self._next - 1
         sql = "SELECT COUNT(*) FROM checkpoints WHERE id BETWEEN ? AND ?"
-        if self._read(sql, (self._first, last)).fetchone()[0] == self._next - self._first:
+        if self._number(sql, self._first, last) == self._next - self._first:
             self._set_meta(KEY, json.dumps([self._strategy, self._first, last, self._until]).encode())
 
     def _delete(self) -> int:
@@ -140,16 +140,12 @@ class VisitTable(Table):
     @property
     def newest(self) -> int:
         """Number of the last visit, 0 if there is none."""
-        newest: int = self._read("SELECT COALESCE(MAX(id), 0) FROM visits").fetchone()[0]
-        return newest
+        return self._number("SELECT COALESCE(MAX(id), 0) FROM visits")
 
     def count_after(self, number: int) -> int:
-        """Return how many visits there are after that *number*."""
-        count: int = self._read("SELECT COUNT(*) FROM visits WHERE id > ?", (number,)).fetchone()[0]
-        return count
+        return self._number("SELECT COUNT(*) FROM visits WHERE id > ?", number)
 
     def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
-        """Return at most so many visits after that *number*, and their numbers."""
         sql = "SELECT id, url, relevance, body FROM visits WHERE id > ? ORDER BY id LIMIT ?"
         return [(found, _visit(*row)) for found, *row in self._read(sql, (number, most)).fetchall()]
 

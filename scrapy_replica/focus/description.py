@@ -84,7 +84,6 @@ class Description:
         return relevance
 
     def save(self) -> bytes:
-        """Return the weights as JSON."""
         return json.dumps(self._weights, ensure_ascii=False).encode()
 
     def load(self, state: bytes) -> None:

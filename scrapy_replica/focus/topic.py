@@ -120,7 +120,6 @@ def load_background(path: Path | str) -> tuple[Document, ...]:
 
 
 def _suffix(path: Path) -> str:
-    """Return the lower-case suffix below a possible ``.gz``."""
     name = path.name.lower()
     return Path(name.removesuffix(".gz")).suffix
 

@@ -90,7 +90,6 @@ class Collection:
 
     @cached_property
     def unique(self) -> Table:
-        """The pages, each URL once."""
         keyed = self.pages.mutate(url_key=self.engine.key(self.pages.url))
         counted = keyed.group_by("url_key").agg(n=keyed.count())
         twice = self.engine.keep("twice_urls", counted.filter(counted.n > 1).select("url_key"))
@@ -99,7 +98,6 @@ class Collection:
 
     @property
     def fetched(self) -> Table:
-        """Those of the unique pages that were fetched."""
         pages = self.unique
         return pages.filter(pages.fetched & (pages.status.fill_null(HTTPStatus.OK) == HTTPStatus.OK))
 

@@ -71,7 +71,6 @@ class Engine(ABC):
         return self.read([path])
 
     def drop(self, name: str) -> None:
-        """Delete what was kept under *name*."""
         shutil.rmtree(self.folder / f"{name}.kept", ignore_errors=True)
 
     def _forget(self) -> None:

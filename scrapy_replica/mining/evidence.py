@@ -175,7 +175,6 @@ class HostRows:
         return [EvidenceRow(*values) for values in zip(*columns, strict=True)]
 
     def read(self, host: str) -> HostEvidence:
-        """Return what is known of *host*."""
         return evidence_of(host, self.rows(host))
 
     def linking_hosts(self, host: str) -> list[str]:  # noqa: ARG002 -- told to the detector by itself

@@ -105,7 +105,6 @@ class PageWriter:
         self._told: set[int] = set()
 
     def page(self, row: MinedRow) -> None:
-        """Take a page that was fetched."""
         self._pages.add(row)
 
     def url(self, row: MinedRow) -> None:
@@ -119,7 +118,6 @@ class PageWriter:
             self._links.add((host, domain))
 
     def pages(self, table: Any) -> None:
-        """Take an Arrow table of fetched pages."""
         self._pages.add_table(table)
 
     def _is_new(self, number: int) -> bool:

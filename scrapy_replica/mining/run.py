@@ -72,7 +72,6 @@ class Work:
         return all((self.folder / name).is_dir() for name in tables)
 
     def files(self, table: str) -> list[Path]:
-        """Return the Parquet files of a table, in order."""
         return sorted((self.folder / table).glob("*.parquet"))
 
     def make(self, table: str, write: Callable[[Path], None]) -> None:

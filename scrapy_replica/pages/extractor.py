@@ -125,7 +125,6 @@ def best_cut(scores: Float32Array, words: Float32Array) -> NDArray[np.intp]:
 
 
 def probability(log_odds: Float32Array) -> Float32Array:
-    """Return the logistic function of *log_odds*."""
     return (1 / (1 + np.exp(-clipped(log_odds, 30)))).astype(np.float32)
 
 

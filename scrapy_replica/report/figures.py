@@ -109,7 +109,6 @@ class Figures(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """URLs that wait."""
         return self.status.urls.get(State.WAITING, 0)
 
     @property

@@ -120,7 +120,6 @@ class Candidates:
         """Names of two hosts that share one suffix -> their prefixes; strings, as in the lists."""
 
     def host(self, name: str) -> HostEvidence:
-        """Return the evidence of host *name*, empty for a new one."""
         return self.evidence.of(name)
 
     def _held(self, name: str) -> HostEvidence | None:
@@ -128,7 +127,6 @@ class Candidates:
         return self.evidence.peek(name) if self._is_stored else self.evidence.of(name)
 
     def record(self, name: str) -> Met:
-        """Return the record of host *name*."""
         found = self.met.get(name)
         if found is None:
             if len(self.met) >= MAX_MET:

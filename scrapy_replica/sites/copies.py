@@ -68,7 +68,6 @@ class Copies:
         self._candidates.forget(verdict.copy)
 
     def end(self, copy: str) -> Verdict:
-        """Forget the verdict on *copy*, and return it."""
         verdict = self.verdicts.pop(copy)
         del self._of[verdict.canonical][copy]
         self._idle.pop(copy, None)
@@ -76,7 +75,6 @@ class Copies:
         return verdict
 
     def of(self, canonical: str) -> Iterable[Verdict]:
-        """Return the verdicts whose copies *canonical* is kept for."""
         return self._of.get(canonical, {}).values()
 
     def canonical(self, host: str) -> str:

@@ -215,7 +215,6 @@ def _sides(pair: Comparison) -> Iterable[tuple[HostEvidence, str]]:
 
 
 def without_queries(paths: Iterable[str]) -> set[str]:
-    """Return normalised *paths* without their queries."""
     return {path.rpartition("?")[0].rstrip("/") if "?" in path else path for path in paths}
 
 

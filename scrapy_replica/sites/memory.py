@@ -51,11 +51,9 @@ class MemoryStore:
         self._blocks: tuple[dict[int, list[int]], ...] = ({}, {}, {}, {})
 
     def read(self, host: str) -> HostEvidence:
-        """Return no evidence."""
         return HostEvidence(host)
 
     def linking_hosts(self, host: str) -> list[str]:  # noqa: ARG002 -- none in any earlier run
-        """Return none."""
         return []
 
     def forget_pages(self, host: str) -> None:

@@ -47,7 +47,6 @@ def sketch(text: str) -> bytes | None:
 
 
 def _finalised(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the murmur3 finaliser of *hashes*."""
     hashes ^= hashes >> np.uint64(33)
     hashes *= np.uint64(0xFF51AFD7ED558CCD)
     hashes ^= hashes >> np.uint64(33)

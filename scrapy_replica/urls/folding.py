@@ -101,5 +101,4 @@ def _runs(numbers: set[int]) -> frozenset[int]:
 
 
 def hash_of(text: str) -> int:
-    """Return the 64-bit mmh3 of *text*."""
     return mmh3.hash64(text.encode("utf-8", "surrogatepass"), signed=False)[0]

@@ -58,7 +58,6 @@ def requested_form(url: str) -> str:
 
 
 def url_key(form: str) -> int:
-    """The 64-bit key of one form of a URL."""
     return int(mmh3.hash64(form.encode("utf-8", "surrogatepass"), signed=False)[0])
 
 

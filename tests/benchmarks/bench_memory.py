@@ -14,6 +14,7 @@ import numpy as np
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.pages.duplicates import Duplicates
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
@@ -80,14 +81,14 @@ class Rooms:
             self.guard.rejection_of(url, page.host)
             self.know(url, page.host)
         url_id = self.know(page.url, page.host)
-        _, twin = self.duplicates.judge(page, url_id, None)
+        novelty, twin = self.duplicates.judge(page, url_id, None)
         self.db.pages.enter(
             Fetched(url_id, time.time(), 200, None, page.signature, page.simhash, page.words, page.title, is_news=True)
         )
         self.duplicates.add(page)
         self.guard.count(page.url, page.host, None, is_novel=True)
         self.replicas.observe(page, url_id)
-        self.dust.observe(page, url_id, twin)
+        self.dust.observe(Observation(page, url_id, 0, 0.0, novelty, twin))
         self.replicas.work()
         self.db.urls.finish([url_id])
         self.db.commit()

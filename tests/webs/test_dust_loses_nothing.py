@@ -18,12 +18,13 @@ from web import REPLICA, crawl, page, redirect, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.claim import Standing
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.records import Page
+from scrapy_replica.records import Novelty, Page
 from scrapy_replica.urls.rule import Rule as DustRule
 from scrapy_replica.urls.rule import Step
 
@@ -356,7 +357,7 @@ def see(dust, db, number):
         db.pages.enter(Fetched(url_id, 0.0, 200))
         words = text(url)
         shown = Page(url, "a.example", title=url, text=words, words=60, signature=words.encode())
-        ended += dust.observe(shown, url_id, None).ended
+        ended += dust.observe(Observation(shown, url_id, 0, 0.0, Novelty.NOVEL)).ended
     return ended
 
 

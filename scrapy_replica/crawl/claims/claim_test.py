@@ -56,7 +56,6 @@ class ClaimTest:
         self._count(outcome, stratum, 1)
 
     def settle(self, before: Outcome | None, outcome: Outcome, stratum: Stratum) -> None:
-        """Count a sample of *stratum* that was counted as *before* as *outcome*."""
         self._count(before, stratum, -1)
         self._count(outcome, stratum, 1)
 

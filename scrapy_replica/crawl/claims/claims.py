@@ -36,7 +36,6 @@ class Claims:
         self._restorer, self._counts = restorer, counts
 
     def refute(self, claims: Iterable[Claim]) -> None:
-        """Take note that samples refuted *claims*."""
         for claim in claims:
             if claim.kind is Kind.MIRROR:
                 self.mirror_ended(self._replicas.refute(claim), Why.REFUTED)
@@ -89,7 +88,6 @@ class Claims:
             self.lift(claim)
 
     def claims_for(self, key: int | None) -> list[Claim]:
-        """Return the claims that suppressed URLs in favour of the one under *key*."""
         return self._store.suppressed.claims_for(key) if key is not None else []
 
     def restore_for(self, key: int, why: Why, what: str | None, *, is_anew: bool = False) -> None:

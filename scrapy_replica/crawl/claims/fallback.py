@@ -186,7 +186,7 @@ class Fallback:
     def _found(self, url: str) -> Known | None:
         """Return what is known of *url*, unless nothing but a test asked for it."""
         key = self._intake.key(url)
-        known = self._store.urls.find([key]).get(key)
+        known = self._store.urls.known(key)
         return known if known is not None and known.id not in self._store.added.ids else None
 
     def _enter(self, failed: UrlRow, url: str, *, is_repeat: bool) -> bool:

@@ -251,7 +251,6 @@ class LateSamples:
         return self._enter([*chosen, *spread(rest, DOUBTED - len(chosen))], reason_of(claim))
 
     def _suppressed(self, claim: Claim) -> list[LastSuppressed]:
-        """Return what *claim* suppressed last."""
         # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
         found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
         # So is what is suppressed on the canonical host.

@@ -69,7 +69,6 @@ class PermalinkEvidence:
             self._add(link, there, is_back=False)
 
     def _finder_of(self, link: UrlRow) -> str | None:
-        """Return the URL of the page that the URL of *link* was found on."""
         return None if link.parent is None else self._store.urls.url_of(link.parent)
 
     def _contradict(self, link: UrlRow, there: str) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.decision_log import DecisionLog
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawldb.contract import CrawlDB, State
 from scrapy_replica.decision import Reason
 
 SLICE = 100
@@ -71,6 +71,13 @@ class Restorer:
     def bring_back(self, claim: Claim, restoration: Restoration) -> None:
         """Let come back what *claim* suppressed, which is not in force any more."""
         self.begin(Work(claim), reason_of(claim), restoration)
+
+    def restore_links(self, links: Mapping[int, str]) -> None:
+        """Let links (key -> URL) wait that were dropped because their page seemed to repeat another; it gave an item."""
+        for key, known in self._store.urls.find(links).items():
+            if known.state is State.DROPPED:
+                self._store.suppressed.restore_one(known.id)
+                self._log.record_restored(known.id, links[key], Reason.EXACT_DUPLICATE_LINKS, Restoration(Why.ITEM))
 
     def join(self, works: Iterable[Work], *, is_own: bool = False) -> None:
         """Do here as well what another process began; as this process's *own* where that one is gone."""

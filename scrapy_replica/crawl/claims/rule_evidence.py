@@ -28,21 +28,11 @@ class RuleEvidence:
 
         Tell whether it repeats its twin and leads to less, as a version for print does.
         """
-        findings = self._dust.observe(
-            observation.page,
-            observation.url_id,
-            observation.twin,
-            callback,
-            frozenset(observation.items),
-            asks_more=asks_more,
-            gives_news=observation.gives_news,
-            is_changed=observation.is_changed,
-        )
+        findings = self._dust.observe(observation, callback, asks_more=asks_more)
         self._apply(findings, observation.depth, observation.url_id)
         return findings.is_part
 
     def add_redirect(self, row: UrlRow, location: str, callback: str) -> None:
-        """Take note that a URL that *callback* was to get leads to *location*."""
         self._apply(self._dust.observe_redirect(row.url, row.id, location, callback), row.depth, row.id)
 
     def add_failure(self, url: str, claims: Iterable[Claim]) -> None:

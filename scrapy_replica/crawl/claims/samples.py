@@ -66,7 +66,6 @@ class Samples:
             self._tests.clear()
 
     def test_of(self, claim: Claim) -> ClaimTest:
-        """Return what the samples of *claim* showed."""
         self._refresh()
         test = self._tests.get(claim)
         if test is None:
@@ -177,7 +176,7 @@ class Samples:
         )
 
     def _stratum(self, url: str, representative: int | None) -> Stratum:
-        known = self._store.urls.find([representative]).get(representative) if representative is not None else None
+        known = self._store.urls.known(representative) if representative is not None else None
         return Stratum.of(url, None if known is None else self._store.urls.url_of(known.id))
 
     def _enter(self, samples: list[Sample]) -> None:
@@ -198,7 +197,6 @@ class Samples:
         return bool(self.of_url(url_id))
 
     def open_of(self, url_id: int) -> list[Sample]:
-        """Return the samples that the URL of that id is and that are not settled."""
         return [sample for sample in self.of_url(url_id) if sample.outcome is None]
 
     def awaiting(self, representative: int) -> list[int]:

@@ -180,7 +180,7 @@ class Settling:
         if verdict is None or twin is None or self._samples.is_sample(url_id):
             return []
         key = self._key(twin)
-        known = self._store.urls.find([key]).get(key)
+        known = self._store.urls.known(key)
         if known is None and page.redirected_from:
             return self._add_redirected(page, url_id)
         if known is None:
@@ -228,7 +228,7 @@ class Settling:
             return self._settle(sample, _OF_NEWS[page.is_news])
         is_fresh = other_id is not None
         if other_id is None:
-            known = self._store.urls.find([sample.representative]).get(sample.representative)
+            known = self._store.urls.known(sample.representative)
             other_id = known.id if known is not None else None
         other = self._store.pages.trace(other_id) if other_id is not None else None
         if is_away or (other is None and other_id is not None and self._store.pages.has_failed(other_id)):

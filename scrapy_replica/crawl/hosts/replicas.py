@@ -301,7 +301,6 @@ class Replicas:
         logger.info("%s is a copy of %s (%s)", verdict.copy, verdict.canonical, why)
 
     def expire(self) -> list[Verdict]:
-        """End verdicts by age, and return them."""
         return [self._end(copy, Standing.SUSPENDED) for copy in self._db.verdicts.expired(self._now())]
 
     def allow(self, host: str) -> list[Verdict]:

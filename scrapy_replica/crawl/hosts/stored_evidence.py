@@ -54,7 +54,6 @@ class StoredEvidence:
         return evidence
 
     def linking_hosts(self, host: str) -> list[str]:
-        """Return other hosts on which pages of *host* were found first."""
         return self._db.pages.found_on(host, MAX_LINKING)
 
     def near_texts(self, host: str, path: str, simhash: int) -> list[NearText]:

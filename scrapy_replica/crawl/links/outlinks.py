@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from scrapy_replica.address import host_of
-from scrapy_replica.claim import Restoration, Why
-from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.links.recent_links import RecentLinks
@@ -41,12 +39,11 @@ class Outlinks:
         revisits: Revisits,
         replicas: Replicas,
         recent_links: RecentLinks,
-        log: DecisionLog,
         counts: Counter[str],
     ) -> None:
         self._store, self._runner, self._policy, self._intake = store, runner, policy, intake
         self._scope, self._revisits, self._replicas = scope, revisits, replicas
-        self._recent_links, self._log, self._counts = recent_links, log, counts
+        self._recent_links, self._counts = recent_links, counts
         self.unshown: set[int] = set()
         """Ids of the pages that were observed and that the strategy was not shown yet."""
 
@@ -120,12 +117,3 @@ class Outlinks:
                 self._recent_links.discard(new.url)
             if new.host != observation.page.host:
                 self._replicas.add_link(new.host, observation.page.host)
-
-    def restore_dropped(self, observation: Observation) -> None:
-        """Let links come back that were dropped because their page seemed to repeat another, which it does not."""
-        for url in observation.dropped:
-            key = self._intake.key(url)
-            known = self._store.urls.find([key]).get(key)
-            if known is not None and known.state is State.DROPPED:
-                self._store.suppressed.restore_one(known.id)
-                self._log.record_restored(known.id, url, Reason.EXACT_DUPLICATE_LINKS, Restoration(Why.ITEM))

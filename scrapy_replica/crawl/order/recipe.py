@@ -47,12 +47,10 @@ class Recipe(NamedTuple):
 
     @classmethod
     def of(cls, config: Config, name: str) -> Recipe:
-        """Return the recipe of the strategy of that *name*."""
         return cls(name, config.seed, config.default_language)
 
     @classmethod
     def kept(cls, db: Job) -> Recipe | None:
-        """Return the recipe that *db* keeps."""
         if (found := db.meta(RECIPE)) is None:
             return None
         return cls(*json.loads(found))

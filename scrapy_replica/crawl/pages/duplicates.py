@@ -24,7 +24,6 @@ class Duplicates:
         self._collection = _collection(config)
 
     def add(self, page: Page) -> None:
-        """Take *page* into the index."""
         if page.simhash is not None:
             self.index.add(page.simhash)
 

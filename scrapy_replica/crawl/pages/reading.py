@@ -62,7 +62,6 @@ class Reading:
 
 
 def _kind_of(url: str) -> str:
-    """Return the host of *url* and the names of its arguments."""
     base, _, query = url.partition("?")
     names = sorted({argument.partition("=")[0] for argument in query.replace(";", "&").split("&")})
     return "&".join([*base.split("/", 3)[2:3], *names])

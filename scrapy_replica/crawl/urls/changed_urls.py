@@ -60,7 +60,6 @@ class ChangedUrls:
         return self._by_image.keys()
 
     def image(self, form: str) -> str | None:
-        """Return what the rule makes of *form*; ``None`` if nothing else."""
         image, applied = self._book.canonical(form)
         return image if applied else None
 
@@ -100,7 +99,6 @@ class ChangedUrls:
         return None if changed is None else changed.form
 
     def id_of(self, form: str) -> int | None:
-        """Return the id of the URL at *form*, which the rule changes, if it remembers that."""
         changed = self._by_image.get(self.image(form) or form)
         return changed.url_id if changed is not None and changed.form == form else None
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.contents import callback_in, callback_number, content_of, form_of, is_of_links
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
 from scrapy_replica.crawl.urls.gates import destination_of
@@ -58,33 +59,23 @@ class Dust:
     ) -> None:
         self._config, self._db, self._rules, self._is_stale = config, db, rules, is_stale
 
-    def observe(
-        self,
-        page: Page,
-        url_id: int,
-        twin: PageRow | None,
-        callback: str = "",
-        items: frozenset[int] = frozenset(),
-        *,
-        asks_more: bool = False,
-        gives_news: bool = False,
-        is_changed: bool = False,
-    ) -> DustFindings:
-        """Take note of a page that was fetched and of which the spider's *callback* is through, with its *items*.
+    def observe(self, observation: Observation, callback: str = "", *, asks_more: bool = False) -> DustFindings:
+        """Take note of a page that was fetched and of which the spider's *callback* is through.
 
-        *twin*: the page that it repeats. *asks_more*: its callback asked for a URL that is new and stands on no page.
-        *gives_news*: one of the items is new. What looks like another page and leads elsewhere is one of its own: a
-        shell, a page whose argument shows a menu.
+        *asks_more*: its callback asked for a URL that is new and stands on no page. What looks like another page and
+        leads elsewhere is one of its own: a shell, a page whose argument shows a menu.
         """
         findings = DustFindings()
         if not self._config.dust:
             return findings
+        page, url_id = observation.page, observation.url_id
         form = form_of(page.url)
         host = self._rules.host_before(url_id, parse(form).host)
         of_links = is_of_links(page)
         content = content_of(page, callback_number(callback), self._config.min_words, of_links=of_links)
-        if not is_changed and host.pages.knows(form, content):
+        if not observation.is_changed and host.pages.knows(form, content):
             return findings
+        twin = observation.twin
         if of_links or (twin is not None and twin.host != page.host):
             twin = None  # what resembles another by the words of a menu is no more than its links
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
@@ -93,17 +84,18 @@ class Dust:
         news = host.pages.news(leads)
         if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
             twin = None  # another version, or what another callback got
-        asks_more = asks_more or gives_news
+        asks_more = asks_more or observation.gives_news
         leads_on = asks_more or bool(news)
         findings.is_part = content is not None and not leads_on and self._lacks(host, form, leads, twin)
         if content is not None and cluster is not None:
-            known = None if leads_on else host.pages.told_apart_by(content, leads, items)
-            if known is None and host.pages.has(cluster) and (leads_on or findings.is_part):
+            items = frozenset(observation.items)
+            own = None if leads_on else host.pages.told_apart_by(content, leads, items)
+            if own is None and host.pages.has(cluster) and (leads_on or findings.is_part):
                 # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
                 is_open = twin is not None and not asks_more and not self._db.is_shared
-                own_items = items if gives_news else frozenset[int]()
-                known = host.pages.tell_apart(form, content, cluster, own_items, is_open=is_open)
-            cluster = known or cluster
+                news_of = items if observation.gives_news else frozenset[int]()
+                own = host.pages.tell_apart(form, content, cluster, news_of, is_open=is_open)
+            cluster = own or cluster
         came_by = self._came_by(host, page, form, url_id)
         if content is None and page.signature is not None:
             host.pages.keep_text((form, *came_by), page.signature)
@@ -217,7 +209,6 @@ class Dust:
         return any(map(host.pages.hangs_on, lacking))
 
     def _came_by(self, host: HostRules, page: Page, form: str, url_id: int) -> dict[str, int]:
-        """Return the forms that led to the page at *form*, and the ids of their URLs."""
         led_here = [one for one in self._on_host(page.redirected_from, host.name, form) if one not in host.dead]
         return dict.fromkeys(led_here, url_id) | host.led_to(form)
 
@@ -330,5 +321,4 @@ class Dust:
 
 
 def _id_of(form: str) -> Callable[[WatchedRule], int | None]:
-    """Return what tells the id that a rule remembers of the URL at *form*."""
     return lambda watched: watched.changed.id_of(form)

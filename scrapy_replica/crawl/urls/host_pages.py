@@ -20,7 +20,6 @@ BOILERPLATE_NAMES = 8
 
 
 def file_name_of(form: str) -> str:
-    """Return the last name in the path of *form*."""
     return form.partition("?")[0].rstrip("/").rpartition("/")[2]
 
 

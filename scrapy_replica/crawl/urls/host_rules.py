@@ -231,7 +231,6 @@ class HostRules:
         return Hit(ids, target, is_fetched, is_certain, is_gate=any(rule.rule.is_gate for rule in rules))
 
     def canonical(self, form: str) -> tuple[str, list[WatchedRule]]:
-        """Return the canonical form of *form* and the rules in force that lead there."""
         canonical, rules = self._book.canonical(form)
         return (canonical, list(dict.fromkeys(self._acting[rule.key] for rule in rules))) if rules else (form, [])
 

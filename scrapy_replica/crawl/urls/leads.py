@@ -98,10 +98,8 @@ def _hashed(told: str, seed: int = 0) -> int:
 
 
 def pack_leads(leads: Sequence[Lead]) -> bytes:
-    """Return leads as they are stored, 8 bytes each."""
     return np.array(leads, dtype="<u4").tobytes()
 
 
 def unpack_leads(packed: bytes) -> list[Lead]:
-    """Return what :func:`pack_leads` packed."""
     return [*map(tuple, np.frombuffer(packed, dtype="<u4").reshape(-1, 2).tolist())]

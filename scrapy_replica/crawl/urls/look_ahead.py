@@ -126,7 +126,7 @@ class LookAhead:
                 break
             position = walk.position + steps * walk.step if walk is not None else 0
             key = self._intake.key(url)
-            known = self._store.urls.find([key]).get(key)
+            known = self._store.urls.known(key)
             if known is None:
                 url_id = self._intake.ask_elsewhere(row, url)
             elif known.state is State.DROPPED:

@@ -28,7 +28,6 @@ class Place(NamedTuple):
 
 
 def place_of(form: str, image: str, callback: int) -> Place:
-    """Return the place of *form*, of which a rule makes *image*."""
     before, after = parse(form), parse(image)
     kept = set(after.arguments or ())
     taken = frozenset(argument_name(argument) for argument in before.arguments or () if argument not in kept)
@@ -50,7 +49,6 @@ class Places:
         return len(self._trust)
 
     def record(self, place: Place, *, is_same: bool) -> None:
-        """Take note of a pair in *place*."""
         trust = self._trust.get(place, 0)
         self._trust[place] = min(trust + 1, 1) if is_same else min(trust, 0) - PER_WRONG
 

@@ -47,7 +47,6 @@ class RulePriors:
         return [replace(rule, host=name) for scope in scopes for rule in self._given.get(scope, ())]
 
     def add_certain(self, rule: Rule) -> None:
-        """Take note that *rule* is certain on its host."""
         if not rule.host:
             return
         for step in rule.transformation:
@@ -59,7 +58,6 @@ class RulePriors:
                 self._carry([rule.anywhere()])
 
     def add_refuted(self, rule: Rule) -> None:
-        """Take note that *rule* was wrong on its host."""
         for step in rule.transformation:
             self._wrong.setdefault(step, set()).add(rule.host)
             self._right.get(step, set()).discard(rule.host)

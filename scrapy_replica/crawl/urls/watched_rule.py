@@ -132,7 +132,6 @@ class WatchedRule:
         return not self.rule.host or self.rule.host.startswith(".")
 
     def covers(self, name: str) -> bool:
-        """Tell whether the rule is one for the host (and port) *name*."""
         scope = self.rule.host
         return scope in {"", name} or (scope.startswith(".") and f".{name.partition(':')[0]}".endswith(scope))
 

@@ -265,7 +265,6 @@ class RedisCrawlDB(SqliteCrawlDB):
         return sums(self._server)
 
     def processes(self) -> Sequence[Process]:
-        """Return the processes that take part."""
         return processes(self._server)
 
     def abandon(self) -> None:

@@ -49,7 +49,6 @@ def pack(values: Sequence[Any]) -> bytes:
 
 
 def unpack(packed: bytes) -> Row:
-    """Return what :func:`pack` packed."""
     values: Row = msgpack.unpackb(packed, use_list=False, unicode_errors="surrogatepass")
     return values
 

@@ -86,7 +86,6 @@ class Follower:
         return order_id
 
     def processes(self) -> list[Process]:
-        """Return the processes that take part."""
         with self._lock:
             return processes(self._server)
 

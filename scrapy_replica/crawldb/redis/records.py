@@ -45,7 +45,6 @@ class OrderPlace(NamedTuple):
 
     @classmethod
     def unpack(cls, packed: bytes) -> OrderPlace:
-        """Return what :meth:`pack` made bytes of."""
         is_usual = packed[0] & ~DEMOTED == USUAL
         priority = 0 if is_usual else MOST - BITS.unpack(packed[1:9])[0]
         (bits,) = BITS.unpack(packed[-8:])

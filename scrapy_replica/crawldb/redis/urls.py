@@ -171,8 +171,7 @@ class RedisUrlTable(UrlTable):
 
     @property
     def last_id(self) -> int:
-        last: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
-        return last
+        return self._number("SELECT COALESCE(MAX(id), 0) FROM urls")
 
     def _new_id(self) -> int:
         return self._ids.pop()

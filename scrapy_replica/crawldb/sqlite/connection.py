@@ -261,7 +261,6 @@ class Connection:
             raise self._failed(error) from error
 
     def begin(self) -> None:
-        """Begin a transaction if none is open."""
         if not self._sqlite.in_transaction:
             self.read("BEGIN IMMEDIATE")
 
@@ -292,7 +291,6 @@ class Connection:
             self.read("COMMIT")
 
     def close(self) -> None:
-        """Commit and close."""
         try:
             self.commit()
         finally:

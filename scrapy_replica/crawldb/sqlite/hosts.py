@@ -29,7 +29,6 @@ class HostTable(Table):
             self.add(host, name, slot)
 
     def add(self, host: int, name: str, slot: str) -> None:
-        """Take note of a host whose row is there."""
         self._ids[name, slot] = host
         self.rows[host] = name, slot
         self._ips.pop(name, None)
@@ -55,7 +54,6 @@ class HostTable(Table):
         return host
 
     def ids_of(self, name: str) -> list[int]:
-        """Return the ids of the host in all its slots."""
         return [host for (host,) in self._read("SELECT id FROM hosts WHERE name = ?", (name,))]
 
     def set_ip(self, name: str, ip: str) -> None:
@@ -78,7 +76,7 @@ class HostTable(Table):
         for host in ids:
             self._frontier.pause(host)
         count = f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND host = ?"
-        return sum(int(self._read(count, (host,)).fetchone()[0]) for host in ids)
+        return sum(self._number(count, host) for host in ids)
 
     def resume(self, name: str) -> bool:
         """Let a host that pauses take part again; ``False`` if it does not pause."""

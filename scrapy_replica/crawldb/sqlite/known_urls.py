@@ -54,6 +54,10 @@ class KnownUrls(Table):
             self._miss(key for key in asked if key not in found)
         return found
 
+    def known(self, key: int) -> Known | None:
+        """Return what is known of the URL with that *key*; ``None`` if it was never entered."""
+        return self.find([key]).get(key)
+
     def _miss(self, keys: Iterable[int]) -> None:
         """Take note that there are no URLs of *keys*: most are entered next, and need not be looked for again."""
         if len(self._absent) > MAX_ABSENT:
@@ -123,7 +127,6 @@ class KnownUrls(Table):
     # By their hosts
 
     def waiting_urls(self, host: str, most: int) -> list[str]:
-        """Return the best waiting URLs of *host*, at most *most*."""
         sql = f"SELECT is_demoted, -priority, -score, id, url FROM urls {IN_ORDER} LIMIT ?"
         rows = [row for host_id in self.hosts.ids_of(host) for row in self._read(sql, (host_id, most))]
         if len(rows) > most:
@@ -131,6 +134,5 @@ class KnownUrls(Table):
         return [row[4] for row in rows[:most]]
 
     def leased_urls(self, host: str) -> list[str]:
-        """Return the URLs of *host* that are being fetched."""
         sql = f"SELECT url FROM urls INDEXED BY leased WHERE state = {LEASED} AND host = ?"
         return [url for host_id in self.hosts.ids_of(host) for (url,) in self._read(sql, (host_id,))]

@@ -269,7 +269,6 @@ class SqliteReader:
         )
 
     def rule(self, rule_id: int) -> RuleRow | None:
-        """Return the rule of that id, if there is one."""
         return self._rules.row(rule_id)
 
     def saved_by_rules(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
 
@@ -11,6 +13,15 @@ class Table:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._read, self._write, self._write_many = connection.read, connection.write, connection.write_many
+
+    def _cell(self, sql: str, *values: object) -> Any | None:
+        """Return the first column of the first row that *sql* finds; ``None`` if it finds none."""
+        row = self._read(sql, values).fetchone()
+        return row[0] if row is not None else None
+
+    def _number(self, sql: str, *values: object) -> int:
+        """Return the number that *sql* counts or adds up."""
+        return int(self._read(sql, values).fetchone()[0])
 
     def _has(self, sql: str, *values: object) -> bool:
         """Tell whether *sql* finds anything."""

@@ -44,7 +44,7 @@ class UrlTable(KnownUrls):
     def _open(self) -> None:
         leased = self._write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}").rowcount
         self.waiting += leased
-        last_id: int = self._read("SELECT COALESCE(MAX(id), 0) FROM urls").fetchone()[0]
+        last_id = self._number("SELECT COALESCE(MAX(id), 0) FROM urls")
         self._last_id = max(last_id, int(self._connection.meta(LAST_ID_META) or 0))
         self._frontier.fill(self.hosts.rows)
 
@@ -312,7 +312,6 @@ class UrlTable(KnownUrls):
         return url
 
     def drop(self, url_id: int) -> None:
-        """Drop a URL that waits or was taken."""
         self._leased.pop(url_id, None)
         host, state = self._read("SELECT host, state FROM urls WHERE id = ?", (url_id,)).fetchone()
         if state in {WAITING, LEASED}:

@@ -117,7 +117,6 @@ class HostEvidence:
         return {image: members for image, members in by_image.items() if len(members) > 1}
 
     def tally(self, groups: dict[str, list[int]]) -> Tally:
-        """Count clean and mixed *groups*."""
         clean = mixed = removable = 0
         seen = set()
         for members in groups.values():
@@ -139,7 +138,6 @@ class HostEvidence:
         return Seen(len(groups), tally.clean, tally.clusters, images, grouped, len(applications))
 
     def is_clean(self, members: Sequence[int]) -> bool:
-        """Tell whether the *members* are of one cluster."""
         return len({self.clusters[member] for member in members}) == 1
 
     def facts_of(self, form: int) -> NDArray[np.int32]:
@@ -152,7 +150,6 @@ class HostEvidence:
         return known
 
     def facts_by_id(self) -> list[Fact]:
-        """Return the facts by their numbers."""
         return list(self._fact_ids)
 
 
