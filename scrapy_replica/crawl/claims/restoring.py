@@ -73,7 +73,7 @@ class Restorer:
         self.begin(Work(claim), reason_of(claim), restoration)
 
     def restore_links(self, links: Mapping[int, str]) -> None:
-        """Let links (key -> URL) wait that were dropped because their page seemed to repeat another; it gave an item."""
+        """Let links (key -> URL) wait that were dropped because their page seemed to repeat another: it does not."""
         for key, known in self._store.urls.find(links).items():
             if known.state is State.DROPPED:
                 self._store.suppressed.restore_one(known.id)
