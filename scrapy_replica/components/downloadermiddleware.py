@@ -37,12 +37,10 @@ class ReplicaDownloaderMiddleware(Middleware):
         extension = self._extension
         if extension.error is not None:
             return None
-        try:
+        with extension.stopping():
             extension.pages.note_form(request)
             return None if extension.has_frontier else self._decide(request)
-        except StoreError as error:
-            extension.stop(error)
-            return None
+        return None
 
     def _decide(self, request: Request) -> Request | None:
         extension = self._extension
@@ -97,12 +95,9 @@ class ConditionMiddleware(Middleware):
     """
 
     def process_request(self, request: Request) -> None:
-        if self._extension.error is not None:
-            return
-        try:
-            self._extension.returns.add_conditions(request)
-        except StoreError as error:
-            self._extension.stop(error)
+        if self._extension.error is None:
+            with self._extension.stopping():
+                self._extension.returns.add_conditions(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
         if self._extension.returns.remove_conditions(request) and response.status == NOT_MODIFIED:

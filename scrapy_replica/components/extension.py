@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +35,9 @@ from scrapy_replica.components.warc import Recorder, where_kept
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.report.headline import summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -229,11 +229,9 @@ class ReplicaExtension:
         """Enter what a sitemap lists."""
         if self.error is not None:
             return
-        try:
+        with self.stopping():
             self.crawl.enter_listed(listed)
             self.crawl.store.commit()
-        except StoreError as error:
-            self.stop(error)
         self.wake()
 
     def _obey(self) -> None:
@@ -263,7 +261,8 @@ class ReplicaExtension:
             try:
                 if self.error is None or isinstance(self.error, OutputError):
                     self.flush()
-                    self._sum_up()
+                    assert self._crawler.stats is not None
+                    sum_up(self.crawl, self._crawler.stats, self.job.folder)
                     if self.others is not None:
                         self.others.set_sums()
             finally:
@@ -282,20 +281,6 @@ class ReplicaExtension:
                 logger.error("%s", error)
                 self.error = self.error or error
 
-    def _sum_up(self) -> None:
-        status, stats = self.crawl.store.status(), self._crawler.stats
-        assert stats is not None
-        sum_up(status, stats)
-        logger.info("scrapy-replica: %s", summary(status, self.config.mode))
-        folder = self.job.folder
-        has_asked = not status.total.fetches or stats.get_value("downloader/request_count")
-        if folder and not has_asked and not self.crawl.is_pending:
-            logger.info(
-                "scrapy-replica: nothing waits in %s, all was fetched: another JOBDIR begins anew, and REPLICA_REVISIT "
-                "asks again for what may have changed",
-                folder,
-            )
-
     def stop(self, error: StoreError) -> None:
         """Close the crawl, because its database or what it brings cannot be written any more.
 
@@ -308,6 +293,22 @@ class ReplicaExtension:
         reason = "output" if isinstance(error, OutputError) else "crawl_database"
         if self._crawler.engine is not None and self._crawler.engine.spider is not None:
             self.end_crawl(reason)
+
+    @contextmanager
+    def stopping(self, fault: str | None = None, *args: object) -> Iterator[None]:
+        """Close the crawl if what is done inside finds that its database cannot be used.
+
+        :param fault: where it is given any other error is logged under these words, with *args*, and the crawl goes on.
+        """
+        try:
+            yield
+        except StoreError as error:
+            self.stop(error)
+        except Exception:
+            if fault is None:
+                raise
+            logger.exception(fault, *args)
+            self.crawl.counts["page/error"] += 1
 
     @property
     def is_ending(self) -> bool:

@@ -80,15 +80,10 @@ class Observer:
         self._crawl.reading.reads_all = True
         if observation.page.is_read:
             return
-        try:
+        with self._extension.stopping("%s cannot be read", response):
             page = self._extension.pages.of(response)
             observation.novelty, observation.twin = self._crawl.duplicates.judge(page, observation.url_id, None)
             observation.page = page
-        except StoreError as error:
-            self._extension.stop(error)
-        except Exception:
-            logger.exception("%s cannot be read", response)
-            self._crawl.counts["page/error"] += 1
 
     def observe_unchanged(self, response: Response) -> None:
         """Keep what is said by now of a page that is as it was."""
@@ -103,36 +98,23 @@ class Observer:
 
     def were_given(self, items: set[int]) -> bool:
         """Tell whether it is certain that *items*, as hashes, were given before."""
-        try:
+        with self._extension.stopping():
             return self._extension.error is None and self._crawl.store.items.know(items)
-        except StoreError as error:
-            self._extension.stop(error)
         return False
 
     def add_items(self, observation: Observation, items: set[int]) -> None:
         """Take note of *items*, as hashes, that the callback made of a page so far."""
-        try:
-            if self._extension.error is None:
+        if self._extension.error is None:
+            with self._extension.stopping("Nothing can be learnt from the items of %s", observation.page.url):
                 self._crawl.add_items(observation, items)
-        except StoreError as error:
-            self._extension.stop(error)
-        except Exception:
-            logger.exception("Nothing can be learnt from the items of %s", observation.page.url)
-            self._crawl.counts["page/error"] += 1
 
     def follow_more(self, observation: Observation) -> bool:
         """Enter the next links of a page that has very many; tell whether there are more."""
-        crawl = self._crawl
         if self._extension.error is not None or not observation.unfollowed:
             return False
-        try:
-            with crawl.store.span():
-                crawl.outlinks.follow_more(observation)
-        except StoreError as error:
-            self._extension.stop(error)
-        except Exception:
-            logger.exception("Some links of %s are not followed", observation.page.url)
-            crawl.counts["page/error"] += 1
+        fault = "Some links of %s are not followed"
+        with self._extension.stopping(fault, observation.page.url), self._crawl.store.span():
+            self._crawl.outlinks.follow_more(observation)
         return bool(observation.unfollowed)
 
     def end_callback(self, request: Request) -> None:
@@ -166,7 +148,7 @@ class Observer:
         crawl = self._crawl
         crawl.counts["page/error"] += 1
         _observations.pop(response, None)
-        try:
+        with self._extension.stopping():
             crawl.forget(host_of(response.url))
             assert response.request is not None
             flight = self._flights.of(response.request)
@@ -174,8 +156,6 @@ class Observer:
             if flight.url_id is None or not self._extension.has_frontier:
                 flight.url_id = crawl.enter_fetched(response.request.url)  # that row was taken back as well
             crawl.observe_failure(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
-        except StoreError as failure:
-            self._extension.stop(failure)
 
     def keep_known(self, response: Response) -> None:
         """Have written what is known of *response*, if it is kept."""

@@ -20,7 +20,7 @@ from scrapy_replica.components.observer import observation_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.crawl.urls.contents import form_of
-from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
+from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.decision import FETCH, Action, as_guess
 from scrapy_replica.records import Link, Novelty
 from scrapy_replica.usage import uses
@@ -135,11 +135,10 @@ class LateOutputMiddleware(Middleware):
         told = {one for one in hashes.values() if one is not None}
         if len(flight.items) < MOST_GIVEN:
             flight.items |= told
-        try:
-            before = extension.returns.given(flight) if extension.error is None else frozenset()
-        except StoreError as error:
-            extension.stop(error)
-            return set()
+        before: frozenset[int] = frozenset()
+        if extension.error is None:
+            with extension.stopping():
+                before = extension.returns.given(flight)
         given = {one for one, told in hashes.items() if told in before}
         extension.crawl.counts["revisit/items_again"] += len(given)
         return given
@@ -172,18 +171,13 @@ class LateOutputMiddleware(Middleware):
     def _judge(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
         """Score and decide about *requests*; return the ids of those that nothing would come of."""
         extension = self._extension
-        try:
+        with extension.stopping("The requests found on %s are entered unjudged", found_on.observation.page.url):
             self._add_items(found_on)
             flight = extension.flights.of(asked_by)
             flight.asks_more = flight.asks_more or self._asks_more(found_on, requests)
             if any(request.dont_filter for request in requests):
                 extension.returns.mark_unfinished(asked_by)  # they are not asked again by themselves
             return self._weigh(found_on, requests)
-        except StoreError as error:
-            extension.stop(error)
-        except Exception:
-            logger.exception("The requests found on %s are entered unjudged", found_on.observation.page.url)
-            extension.crawl.counts["page/error"] += 1
         return set()
 
     def _weigh(self, found_on: _FoundOn, requests: list[Request]) -> set[int]:
@@ -262,13 +256,11 @@ class LateOutputMiddleware(Middleware):
 
     def _end(self, found_on: _FoundOn, request: Request) -> None:
         self._add_items(found_on)
-        try:
+        with self._extension.stopping():
             self._extension.observer.end_callback(request)
             # The next page may be under way already, and whoever wants to give an order waits for this.
             if self._extension.error is None:
                 self._extension.crawl.store.commit()
-        except StoreError as error:
-            self._extension.stop(error)
 
 
 class EarlyOutputMiddleware(LateOutputMiddleware):

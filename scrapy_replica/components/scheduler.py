@@ -162,7 +162,7 @@ class ReplicaScheduler(BaseScheduler):
         return deferred_from_coro(self._close(reason))
 
     async def _close(self, reason: str) -> None:
-        try:
+        with self._extension.stopping():
             if self._extension.recorder is not None:
                 await self._extension.recorder.written()
             # What could not be written is not done: it is fetched again when the job goes on.
@@ -173,8 +173,6 @@ class ReplicaScheduler(BaseScheduler):
             self._crawl.store.commit()
             if self._extension.others is not None and reason != "finished":
                 await sleep(self._politeness.longest)  # then the hosts are free for others
-        except StoreError as error:
-            self._extension.stop(error)
         if (closing := self.df.close(reason)) is not None:
             await maybe_deferred_to_future(closing)
 
@@ -203,16 +201,13 @@ class ReplicaScheduler(BaseScheduler):
         if self._extension.error is not None:
             return False
         try:
-            if self._filters.know(request):
+            with self._extension.stopping():
+                if not self._filters.know(request):
+                    return self._leases.retry(request, _priority_of(request)) or self._enter(request)
                 self._crawl.counts["dupefilter/filtered"] += 1
-                return False
-            return self._leases.retry(request, _priority_of(request)) or self._enter(request)
         except UnsharedError as error:
             logger.error("%s", error)
-            return False
-        except StoreError as error:
-            self._extension.stop(error)
-            return False
+        return False
 
     def _enter_taken(self, request: Request) -> None:
         """Enter what waited in a job of Scrapy's own scheduler; ``Spider.start()`` may ask for it once more."""

@@ -46,16 +46,10 @@ class ReplicaSpiderMiddleware(Middleware):
         async for output in start:
             if isinstance(output, Request):
                 self._extension.flights.of(output).is_start = True
-                self._add_seed(output.url)
+                if self._extension.error is None:
+                    with self._extension.stopping():
+                        self._extension.add_seed(output.url)
             yield output
-
-    def _add_seed(self, url: str) -> None:
-        extension = self._extension
-        try:
-            if extension.error is None:
-                extension.add_seed(url)
-        except StoreError as error:
-            extension.stop(error)
 
     # Pages
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
+
+from scrapy_replica.report.headline import summary
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_replica.crawl.crawl import Crawl
-    from scrapy_replica.crawldb.status import Status
+
+logger = logging.getLogger(__name__)
 
 SCRAPY_STATS = ("scheduler/", "dupefilter/")
 """Counts that keep the names that Scrapy's own components use."""
@@ -26,8 +30,17 @@ def flush(crawl: Crawl, stats: StatsCollector) -> None:
     crawl.scope.store()
 
 
-def sum_up(status: Status, stats: StatsCollector) -> None:
-    """Hand to *stats* what a finished crawl tells of itself: what was saved, and what samples showed of it."""
+def sum_up(crawl: Crawl, stats: StatsCollector, folder: str | None) -> None:
+    """Tell *stats* and the log what a finished crawl saved, and what samples showed of it; *folder* is its JOBDIR."""
+    status = crawl.store.status()
+    logger.info("scrapy-replica: %s", summary(status, crawl.config.mode))
+    has_asked = not status.total.fetches or stats.get_value("downloader/request_count")
+    if folder and not has_asked and not crawl.is_pending:
+        logger.info(
+            "scrapy-replica: nothing waits in %s, all was fetched: another JOBDIR begins anew, and REPLICA_REVISIT "
+            "asks again for what may have changed",
+            folder,
+        )
     stats.set_value("replica/saved", status.n_saved)
     for reason, tested in status.tested.items():
         if tested.rate is not None:
