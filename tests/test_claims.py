@@ -46,10 +46,10 @@ def key(url):
 class PlainGets:
     """No request has more than its URL."""
 
-    def again(self, payload):
+    def copy(self, payload):
         return payload
 
-    def elsewhere(self, payload, url):
+    def moved(self, payload, url):
         return payload
 
     def callback(self, payload):
@@ -425,7 +425,7 @@ class TestFallback:
         crawl, pages = self.crawl(db)
         for number, page in enumerate(pages):
             visit(crawl, page, f"the page of the number {number} of the canonical host and what it says {number} " * 10)
-        assert 0 < sum(map(len, crawl.late_samples._fallback.unlinked.values())) <= 20
+        assert 0 < sum(map(len, crawl.fallback.unlinked.values())) <= 20
 
     def test_one_that_is_missing_there_says_nothing_against_the_mirror(self, db):
         crawl, pages = self.crawl(db)

@@ -123,7 +123,7 @@ class TestTwoHeads:
     def test_each_learns_its_own_outcome_alone(self, seed: int, pages: int) -> None:
         """The chance the relevance of each page fetched, the return what is told of it: no error of the chance."""
         strategy = link_aware()
-        learnt: dict[int, list[float]] = {id(head.model): [] for head in strategy._heads}
+        learnt: dict[int, list[float]] = {id(head.model): [] for head in strategy.heads}
 
         def learn(model: DenseModel, features: np.ndarray, outcome: float, logit: float) -> None:
             learnt[id(model)].append(outcome)
@@ -169,9 +169,9 @@ class TestTwoHeads:
         assert now is not None
         assert len(urls) > 100
         assert (now <= RISEN * np.array([waits[url] for url in urls]) + 1e-6).all()
-        pages, words = strategy._graph.pages, strategy._features
+        pages, words = strategy.graph.pages, strategy.features
         for row in range(1, pages.used):
-            terms = 1 + strategy._distance.context.terms_of(pages.number(row))[None]
+            terms = 1 + strategy.hmm.context.terms_of(pages.number(row))[None]
             said = [float(head.page_words.log_odds(terms)[0]) for head in words.heads]
             assert pages["word_odds"][row].tolist() == pytest.approx(said, abs=1e-4)
         assert np.abs(pages["word_odds"][1 : pages.used]).max() > 0.1

@@ -20,8 +20,11 @@ from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.order.recipe import Recipe, made_again
 from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
 from scrapy_replica.focus import model_file
+from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import Learnt, dump, load
 from scrapy_replica.focus.state import MOST, pack, unpack
+from scrapy_replica.focus.strategies.link_aware import LinkAware
+from scrapy_replica.pages.terms import terms as count_terms
 
 PAGES = 70
 STRATEGIES = ("best-first", "best-first-anchors", "hmm-static", "hmm-dynamic", "hmm-second-order", "link-aware")
@@ -210,15 +213,15 @@ class TestModel:
         job, _ = await jobs("link-aware")
         with reading(str(job)) as db:
             learnt = made_again(db)
-        fresh = type(learnt)(learnt._words)
+        fresh = LinkAware(LinkWords(lambda _: 0.0, count_terms))
         fresh.begin_with(load(dump(Learnt(b"", learnt.learnt()))).strategy)
-        context, before = fresh._distance.context, learnt._distance.context
-        for new, old in zip(fresh._heads, learnt._heads, strict=True):
+        context, before = fresh.hmm.context, learnt.hmm.context
+        for new, old in zip(fresh.heads, learnt.heads, strict=True):
             assert new.model.weights.tolist() == old.model.weights.tolist()
             assert new.link_words.state()["weights"].tolist() == old.link_words.state()["weights"].tolist()
         grape, grapes = context.terms.ids["grape"], before.terms.ids["grape"]
-        assert context.model._weights[grape].tolist() == before.model._weights[grapes].tolist()
-        assert fresh._graph.urls.used == 1
+        assert context.model.state()["weights"][grape].tolist() == before.model.state()["weights"][grapes].tolist()
+        assert fresh.graph.urls.used == 1
 
     async def test_no_url_is_in_it(self, jobs, tmp_path):
         job, _ = await jobs("link-aware")

@@ -50,27 +50,29 @@ def crawled(pages: int, seed: int) -> tuple[LinkAware, list[str]]:
 
 def mean_of(tree: DirectoryTree, prefixes: list[str], which: int) -> float:
     """Return the shrunk mean of the deepest directory that has a number, from the outermost inwards."""
-    mean = (tree._total[which][0] + 0.05) / (tree._count[which][0] + 1.0)
+    columns = tree.state()
+    total, count, unproductive = columns[f"total {which}"], columns[f"count {which}"], columns["unproductive"]
+    mean = (total[0] + 0.05) / (count[0] + 1.0)
     for prefix in prefixes:
-        if slot := tree._names.slot(tree._names.find(prefix)):
-            outcomes = tree._count[which][slot] or (tree._unproductive[slot] if which == CHANCE else 0.0)
-            mean = (tree._total[which][slot] + PRIOR_WEIGHT * mean) / (outcomes + PRIOR_WEIGHT)
+        if slot := tree.names.slot(tree.names.find(prefix)):
+            outcomes = count[slot] or (unproductive[slot] if which == CHANCE else 0.0)
+            mean = (total[slot] + PRIOR_WEIGHT * mean) / (outcomes + PRIOR_WEIGHT)
     return mean
 
 
 def one_by_one(strategy: LinkAware, url: str, which: int) -> dict[str, float]:
-    table, graph, head = strategy._table, strategy._graph, strategy._heads[which]
+    table, graph, head = strategy.table, strategy.graph, strategy.heads[which]
     row = graph.urls.row(graph.urls.find(url))
     prefixes, tree = directories(url), table.directories
     # Of what was forgotten the place is looked up; what is fetched again before it is linked has none.
     is_placed = not row or table.groups[row, 0]
-    known = [prefix for prefix in prefixes if is_placed and tree._names.find(prefix)]
+    known = [prefix for prefix in prefixes if is_placed and tree.names.find(prefix)]
     directory, everywhere = mean_of(tree, known, which), tree.mean(which)
-    slot = tree._names.slot(tree.find(known))
+    slot = tree.names.slot(tree.find(known))
     largest, sum_, in_links, words = table.facts[row].tolist() if row else [directory] * 4
     _, anchor, parent = table.groups[row].tolist()
     page = graph.pages.row(parent)
-    group = table.anchors._sums[which, table.anchors._names.slot(anchor)]
+    group = table.anchors.state()["sums"][which, table.anchors.names.slot(anchor)]
     followed, total = graph.pages["outcomes"][page, 2 * which : 2 * which + 2].tolist()
     children = (total + PRIOR_WEIGHT * everywhere) / (followed + PRIOR_WEIGHT)
     around, among = 0.0, 0.0
@@ -80,7 +82,8 @@ def one_by_one(strategy: LinkAware, url: str, which: int) -> dict[str, float]:
             around += float(table.fates[target, which])
             among += float(table.fates[target, len(OUTCOMES) + which])
     buckets = [number for number in table.link_words[row].tolist() if number]
-    said = sum(float(head.link_words._weights[number]) for number in buckets) / math.sqrt(max(1, len(buckets)))
+    weights = head.link_words.state()["weights"]
+    said = sum(float(weights[number]) for number in buckets) / math.sqrt(max(1, len(buckets)))
     new, tried = int(graph.pages["new"][page]), int(graph.pages["tried"][page])
     return {
         "bias": 1.0,
@@ -96,7 +99,7 @@ def one_by_one(strategy: LinkAware, url: str, which: int) -> dict[str, float]:
         "words_x_parent": words * largest,
         "directory_x_parent": directory * largest,
         "children_x_parent": children * largest,
-        "is_new": 1.0 / math.sqrt(1.0 + (tree._count[which][slot] if slot else 0.0)),
+        "is_new": 1.0 / math.sqrt(1.0 + (tree.state()[f"count {which}"][slot] if slot else 0.0)),
         "nearness": float(graph.pages["near"][page]),
         "untried": math.log1p(max(0, new - tried)),
         "page_words": max(-MOST_LOG_ODDS, min(MOST_LOG_ODDS, float(graph.pages["word_odds"][page, which]))),
@@ -109,9 +112,9 @@ def one_by_one(strategy: LinkAware, url: str, which: int) -> dict[str, float]:
 def test_a_matrix_says_what_each_link_says_alone(seed: int, most_urls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(window, "MOST_URLS", most_urls)
     strategy, urls = crawled(200, seed)
-    rows = strategy._table.rows(urls)
+    rows = strategy.table.rows(urls)
     assert (rows == 0).any() == (most_urls < len(urls))  # some were forgotten
-    features = strategy._features.of(rows, urls)
+    features = strategy.features.of(rows, urls)
     assert features.shape == (len(OUTCOMES), len(urls), len(CHANCE_WEIGHTS))
     for which in OUTCOMES:
         for place, url in enumerate(urls):

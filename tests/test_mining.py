@@ -372,7 +372,7 @@ class TestASecondCrawl:
         (tmp_path / "judge.json").write_text(json.dumps(judge.to_dict() | {"threshold": 0.7125}))
         begun = []
         monkeypatch.setattr(
-            ReplicaExtension, "serve_frontier", lambda self: begun.append(self.crawl.replicas._detector.judge.threshold)
+            ReplicaExtension, "serve_frontier", lambda self: begun.append(self.crawl.replicas.detector.judge.threshold)
         )
         await run({}, {"REPLICA_JUDGE": str(tmp_path / "judge.json")})
         assert begun == [0.7125]

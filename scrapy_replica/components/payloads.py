@@ -209,11 +209,11 @@ class RequestPayloads:
             fields["body"] = fields.pop(BYTES).encode("latin-1")
         return request_from_dict({**fields, "url": taken.url, "priority": taken.priority}, spider=self.spider)
 
-    def again(self, payload: bytes | None) -> bytes | None:
+    def copy(self, payload: bytes | None) -> bytes | None:
         live = self._live_of(payload)
         return payload if live is None else self._keep(live.copy(), is_lost=False)
 
-    def elsewhere(self, payload: bytes | None, url: str) -> bytes | None:
+    def moved(self, payload: bytes | None, url: str) -> bytes | None:
         if payload is None or self.is_lost(payload):
             return payload
         if (live := self._live_of(payload)) is not None:

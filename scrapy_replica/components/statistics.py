@@ -27,7 +27,7 @@ def flush(crawl: Crawl, stats: StatsCollector) -> None:
             stats.set_value(f"replica/coverage/{name}", round(value, 5))
     for name, count in crawl.runner.distances_told().items():
         stats.set_value(f"replica/distance/{name}", count)
-    crawl.scope.store()
+    crawl.scope.keep_counts()
 
 
 def sum_up(crawl: Crawl, stats: StatsCollector, folder: str | None) -> None:

@@ -15,10 +15,10 @@ Clock = Callable[[], float]
 class Payloads(Protocol):
     """What requests have beyond a plain GET, as the store keeps it: each payload belongs to one row."""
 
-    def again(self, payload: bytes | None) -> bytes | None:
+    def copy(self, payload: bytes | None) -> bytes | None:
         """Return an equal payload for a second row."""
 
-    def elsewhere(self, payload: bytes | None, url: str) -> bytes | None:
+    def moved(self, payload: bytes | None, url: str) -> bytes | None:
         """Return *payload* for *url* on another host, which must not hear of the page that the link was found on."""
 
     def callback(self, payload: bytes | None) -> str:

@@ -128,7 +128,7 @@ class Intake:
                 new = own
             if decision.action is not Action.REWRITE or decision.url is None:
                 break
-            dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.again(new.payload))
+            dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.copy(new.payload))
             rows.append(_entry(dropped, decision, moved_by))
             new, moved_by = self._moved(new, decision.url), decision
             decision = self._decide_moved(new)
@@ -154,13 +154,13 @@ class Intake:
     def _moved(self, new: NewUrl, url: str) -> NewUrl:
         # By http nobody on the way is to read which page of https led here.
         is_here = origin_of(url) == origin_of(new.url)
-        payload = new.payload if is_here else self._payloads.elsewhere(new.payload, url)
+        payload = new.payload if is_here else self._payloads.moved(new.payload, url)
         return new._replace(url=url, host=host_of(url), key=self.key(url), payload=payload)
 
     def _control(self, row: Entry) -> Entry:
         """Return the row of the page that a sample is held against."""
         assert row.decision.url is not None
-        new = row.new._replace(payload=self._payloads.again(row.new.payload))
+        new = row.new._replace(payload=self._payloads.copy(row.new.payload))
         return _entry(self._moved(new, row.decision.url), FETCH, row.decision)
 
     def representative_of(self, url: str) -> str:
@@ -280,7 +280,7 @@ class Intake:
             row.priority,
             depth=row.depth,
             parent=row.parent,
-            payload=self._payloads.again(row.payload),
+            payload=self._payloads.copy(row.payload),
             permission=row.permission,
             slot=row.slot if row.slot != name_of(row.host) else None,
         )

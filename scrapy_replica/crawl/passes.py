@@ -7,7 +7,7 @@ from collections import Counter
 
 from scrapy_replica.crawl.histories import without_not_modified
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.revisits import LAST_ROUND, History, Pass
+from scrapy_replica.crawldb.revisits import LAST_PASS, History, Pass
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ class Passes:
 
     def __init__(self, store: CrawlDB, counts: Counter[str]) -> None:
         self._store, self._counts = store, counts
-        self.present = Pass.load(store.meta(LAST_ROUND))
+        self.present = Pass.load(store.meta(LAST_PASS))
 
     def begin(self, now: float) -> None:
         self.present = Pass(self.present.number + 1, now, is_over=False)
@@ -28,7 +28,7 @@ class Passes:
 
     def keep(self) -> None:
         """Write down how far it is."""
-        self._store.set_meta(LAST_ROUND, self.present.dump())
+        self._store.set_meta(LAST_PASS, self.present.dump())
 
     def count(self, what: str, n: int) -> None:
         """Count *n* of *what*, for this run and for the pass."""

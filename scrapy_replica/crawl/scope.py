@@ -178,7 +178,7 @@ class CrawlScope:
         outside = self._scope.outside(taken.url, taken.host)
         return out_of_scope(outside) if outside is not None else None
 
-    def store(self) -> None:
+    def keep_counts(self) -> None:
         """Keep with the job how many links were left out since the last time."""
         if self._left_out:
             self._store.add_sums(OUTSIDE, self._left_out)

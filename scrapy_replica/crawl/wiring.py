@@ -140,15 +140,15 @@ class Parts:
         self.claims = Claims(store, self.replicas, self.rules, self.restorer, self.counts)
         settling = Settling(self.samples, self.replicas, store, key, self.revisits.is_stale)
         self.scope_check = ScopeCheck(store, self.scope, self.replicas, self.claims, settling, self.log, key)
-        fallback = Fallback(store, self.intake, self.replicas, self.schemes, self.samples)
+        self.fallback = Fallback(store, self.intake, self.replicas, self.schemes, self.samples)
         self.probes = Probes(store, self.intake, self.reading, self.counts)
         look_ahead = LookAhead(store, self.intake, self.samples, self.guard, self.payloads)
         self.late_samples = LateSamples(
-            store, self.samples, self.replicas, self.claims, self.restorer, fallback, look_ahead
+            store, self.samples, self.replicas, self.claims, self.restorer, self.fallback, look_ahead
         )
         rules = RuleEvidence(self.dust, self.claims, self.samples, self.probes, self.counts)
         permalinks = PermalinkEvidence(store, self.permalinks, self.dust, self.samples, self.claims)
-        self.evidence = ClaimEvidence(store, key, self.samples, settling, fallback, self.claims, rules, permalinks)
+        self.evidence = ClaimEvidence(store, key, self.samples, settling, self.fallback, self.claims, rules, permalinks)
 
     def _make_what_orders(self) -> None:
         """Make what brings what waits in order: a person's word, and the strategy."""

@@ -35,31 +35,31 @@ class Groups:
     """Number and sum of outcomes (0..1) of named groups, fewer than *most* of those named last: 238 bytes each."""
 
     def __init__(self, most: int) -> None:
-        self._names = Names(most)
+        self.names = Names(most)
         self._sums = np.zeros((len(OUTCOMES), most, 2), dtype=np.float32)
 
     def id_of(self, name: str) -> int:
         """Return the number of a group."""
-        number, is_new = self._names.enter(name)
+        number, is_new = self.names.enter(name)
         if is_new:
-            self._sums[:, number % self._names.most] = 0.0
+            self._sums[:, number % self.names.most] = 0.0
         return number
 
     def add(self, group: int, change: float, which: int = CHANCE, count: int = 1) -> None:
         """Count an outcome in a group, or, with a *count* of 0, its *change*; a group that was forgotten stays so."""
-        if slot := self._names.slot(group):
+        if slot := self.names.slot(group):
             self._sums[which, slot] += (count, change)
 
     def means(self, groups: IntArray, added: NDArray[np.float32]) -> FloatArray:
         """Return the means of each outcome, :func:`shrunk`, shape (outcomes, n)."""
-        return shrunk(self._sums.take(self._names.slots(groups), axis=1), added)
+        return shrunk(self._sums.take(self.names.slots(groups), axis=1), added)
 
     def state(self) -> dict[str, Any]:
-        return {"names": self._names.state(), "sums": self._sums[:, : self._names.used].copy()}
+        return {"names": self.names.state(), "sums": self._sums[:, : self.names.used].copy()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._names.restore(state["names"])
-        self._sums[:, : self._names.used] = state["sums"]
+        self.names.restore(state["names"])
+        self._sums[:, : self.names.used] = state["sums"]
 
 
 class DirectoryTree:
@@ -74,7 +74,7 @@ class DirectoryTree:
     """
 
     def __init__(self, most: int) -> None:
-        self._names = Names(most)
+        self.names = Names(most)
         self._parent, self._host = array("q", bytes(8 * most)), array("q", bytes(8 * most))
         self._count = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
         self._total = tuple(array("d", bytes(8 * most)) for _ in OUTCOMES)
@@ -98,8 +98,8 @@ class DirectoryTree:
         """Return the group of the deepest of *prefixes* (host first)."""
         parent = host = 0
         for prefix in prefixes:
-            group, is_new = self._names.enter(prefix)
-            slot = group % self._names.most
+            group, is_new = self.names.enter(prefix)
+            slot = group % self.names.most
             host = host or group
             if is_new:
                 self._unproductive[slot] = 0.0
@@ -114,7 +114,7 @@ class DirectoryTree:
 
     def find(self, prefixes: Sequence[str]) -> int:
         """Return the group of the deepest of *prefixes* that is known, 0 if none is."""
-        return next((group for prefix in reversed(prefixes) if (group := self._names.find(prefix))), 0)
+        return next((group for prefix in reversed(prefixes) if (group := self.names.find(prefix))), 0)
 
     def add(self, group: int, change: float, which: int = CHANCE, count: int = 1) -> None:
         """Count an outcome in *group* and all that hold it, or, with a *count* of 0, its *change*."""
@@ -123,7 +123,7 @@ class DirectoryTree:
         counts, totals = self._count[which], self._total[which]
         counts[0] += count
         totals[0] += change
-        while slot := self._names.slot(group):
+        while slot := self.names.slot(group):
             counts[slot] += count
             totals[slot] += change
             group = self._parent[slot]
@@ -131,7 +131,7 @@ class DirectoryTree:
     def add_wasted(self, group: int) -> None:
         """Count a fetch that brought nothing new in *group* and all that hold it, but not among all pages."""
         is_changed = False
-        while slot := self._names.slot(group):
+        while slot := self.names.slot(group):
             self._unproductive[slot] += 1.0
             is_changed = is_changed or not self._count[CHANCE][slot]
             group = self._parent[slot]
@@ -154,7 +154,7 @@ class DirectoryTree:
 
     def _row(self, group: int) -> tuple[float, ...]:
         """Return the means of a directory, those of its host, and its numbers of outcomes."""
-        if slot := self._names.slot(group):
+        if slot := self.names.slot(group):
             parent, host = self._parent[slot], self._host[slot]
             prior = self._known.get(parent) or self._row(parent)
             chances, returns = self._count[CHANCE][slot], self._count[RETURN][slot]
@@ -171,13 +171,13 @@ class DirectoryTree:
         return row
 
     def state(self) -> dict[str, Any]:
-        columns = {name: np.array(column[: self._names.used]) for name, column in self._columns().items()}
-        return {"names": self._names.state(), **columns}
+        columns = {name: np.array(column[: self.names.used]) for name, column in self._columns().items()}
+        return {"names": self.names.state(), **columns}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._names.restore(state["names"])
+        self.names.restore(state["names"])
         for name, column in self._columns().items():
-            column[: self._names.used] = array(column.typecode, state[name].tobytes())
+            column[: self.names.used] = array(column.typecode, state[name].tobytes())
         self._known.clear()
         self._added = None
 

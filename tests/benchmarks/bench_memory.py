@@ -108,7 +108,7 @@ def test_memory(tmp_path, capsys):
             begun = time.process_time()
             rooms.observe(page_of(host, number), links)
             times.append(time.process_time() - begun)
-        candidates, seconds = rooms.replicas._detector.candidates, time.process_time() - start
+        candidates, seconds = rooms.replicas.detector.candidates, time.process_time() - start
         lines.append(
             f"{(number + 1) * HOSTS:,} pages: {resident_mb() - before:.0f} MB, {seconds / HOSTS * 1e3:.2f} ms a page;"
             f" lists {candidates.lists.n_entries:,}, pairs {len(candidates.pairs):,}, evidence of"

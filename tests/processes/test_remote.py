@@ -245,7 +245,7 @@ class TestRaces:
         leader.listen()
         assert leader.crawl.replicas.verdict_of("b.example") is None
         # Not judged again, either.
-        assert frozenset({"a.example", "b.example"}) in leader.crawl.replicas._detector._kept_apart
+        assert frozenset({"a.example", "b.example"}) in leader.crawl.replicas.detector._kept_apart
         self.end(two)
 
     def test_samples_that_only_together_refute_a_claim_end_it(self, crawls):

@@ -18,7 +18,7 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.claims import LastSuppressed, Suppressed, spread
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
+from scrapy_replica.crawldb.revisits import LAST_PASS, Pass
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
@@ -110,7 +110,7 @@ class LateSamples:
 
     @property
     def _pass(self) -> int:
-        return Pass.load(self._store.meta(LAST_ROUND)).number
+        return Pass.load(self._store.meta(LAST_PASS)).number
 
     @cached_property
     def _looked_until(self) -> int:

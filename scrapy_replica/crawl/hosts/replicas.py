@@ -67,7 +67,7 @@ class Replicas:
 
     def __init__(self, config: Config, db: CrawlDB, now: Clock, index: NearDuplicates) -> None:
         self._config, self._db, self._now = config, db, now
-        self._detector = Detector(
+        self.detector = Detector(
             judge_at(config.judge),
             StoredEvidence(db, index),
             max_probes_of_host=config.probes,
@@ -79,8 +79,8 @@ class Replicas:
         self._lesson: Iterator[None] | None = None
         self._callbacks: defaultdict[str, set[str]] = defaultdict(set)
         """Host -> names of the callbacks that get its pages."""
-        self._uncertain = UncertainPairs(db.uncertain_pairs, self._detector)
-        self.fetched = FetchedPages(self._detector)
+        self._uncertain = UncertainPairs(db.uncertain_pairs, self.detector)
+        self.fetched = FetchedPages(self.detector)
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         self.become_leader()
@@ -88,32 +88,32 @@ class Replicas:
     def become_leader(self) -> None:
         """Load the pairs and hosts that are never to be judged: withdrawn verdicts, and what a person ordered."""
         for copy, canonical in self._db.verdicts.refuted():
-            self._detector.keep_apart(copy, canonical)
+            self.detector.keep_apart(copy, canonical)
         for order in self._db.orders.done(ALLOW):  # later verdicts stand
-            self._detector.never_judge(order.what["host"])
+            self.detector.never_judge(order.what["host"])
         for order in self._db.orders.done(DIFFERENT):
-            self._detector.keep_apart(order.what["host"], order.what["other"])
+            self.detector.keep_apart(order.what["host"], order.what["other"])
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
-        self._detector.candidates.read_again(host)
+        self.detector.candidates.read_again(host)
         self.fetched.forget(host)
         held = {verdict.copy: (verdict, is_manual) for verdict, is_manual in self._db.verdicts.holding()}
-        for copy in self._detector.verdicts.keys() - held.keys():
-            self._detector.take_back(copy)
-        for copy in held.keys() - self._detector.verdicts.keys():
+        for copy in self.detector.verdicts.keys() - held.keys():
+            self.detector.take_back(copy)
+        for copy in held.keys() - self.detector.verdicts.keys():
             self._enact(held[copy][0], is_manual=held[copy][1])
 
     def read_again(self, host: str) -> None:
         """Read the evidence of *host* anew when it is needed: others added to it."""
-        self._detector.candidates.evidence.forget(host)
+        self.detector.candidates.evidence.forget(host)
         self.fetched.forget(host)
 
     def apply_remote(self, copies: Iterable[str]) -> list[Verdict]:
         """Take over what became of the verdicts on *copies* in other processes; return those that began there."""
         began = []
         for copy in copies:
-            before, found = self._detector.verdicts.get(copy), self._db.verdicts.of(copy)
+            before, found = self.detector.verdicts.get(copy), self._db.verdicts.of(copy)
             if found is not None and found[0] == before:
                 continue
             if before is not None:
@@ -126,11 +126,11 @@ class Replicas:
     def _apply_remote_end(self, verdict: Verdict) -> None:
         """Take note that another process ended a verdict."""
         if not self._db.is_leader:
-            self._detector.take_back(verdict.copy)
+            self.detector.take_back(verdict.copy)
         elif (verdict.copy, verdict.canonical) in self._db.verdicts.refuted():
-            self._detector.withdraw(verdict.copy)
+            self.detector.withdraw(verdict.copy)
         else:
-            self._detector.expire(verdict.copy)
+            self.detector.expire(verdict.copy)
         self.fetched.forget(verdict.copy)
 
     def work(self) -> None:
@@ -142,10 +142,10 @@ class Replicas:
 
     def block_of(self, url: str, host: str) -> Block | None:
         """Return why *url* on *host* is not to be fetched; ``None`` if it may be."""
-        verdict = self._detector.verdicts.get(host)
+        verdict = self.detector.verdicts.get(host)
         if verdict is None or relative(normal_path(path_of(url)), verdict.copy_prefix) is None:
             return None
-        return Block(verdict, self._canonical_url(url, verdict), host in self._detector.copies.by_hand)
+        return Block(verdict, self._canonical_url(url, verdict), host in self.detector.copies.by_hand)
 
     def on_copies(self, url: str, host: str) -> list[str]:
         """Return the URLs on the copies of the kept *host* that stand where *url* does."""
@@ -154,12 +154,12 @@ class Replicas:
 
     def judged_copies_of(self, canonical: str) -> list[Verdict]:
         """Return the verdicts whose copies *canonical* is kept for, but for those by hand."""
-        by_hand = self._detector.copies.by_hand
-        return [verdict for verdict in self._detector.copies.of(canonical) if verdict.copy not in by_hand]
+        by_hand = self.detector.copies.by_hand
+        return [verdict for verdict in self.detector.copies.of(canonical) if verdict.copy not in by_hand]
 
     def url_on_copy(self, verdict: Verdict, url: str) -> str | None:
         """Return the URL on the copy that stands where *url* does on the canonical host; ``None`` if there is none."""
-        copy = self._detector.candidates.host(verdict.copy)
+        copy = self.detector.candidates.host(verdict.copy)
         path = moved(path_of(url), verdict.canonical_prefix, verdict.copy_prefix)
         return copy.origin + copy.paths.get(normal_path(path), path) if path and copy.origin else None
 
@@ -170,9 +170,9 @@ class Replicas:
 
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
-        known = self._detector.copies.rewritten(verdict.copy, path)
+        known = self.detector.copies.rewritten(verdict.copy, path)
         canonical, target = known or (verdict.canonical, moved(path, verdict.copy_prefix, verdict.canonical_prefix))
-        origin = self._detector.candidates.host(canonical).origin
+        origin = self.detector.candidates.host(canonical).origin
         return origin + target if origin and target else None
 
     # Evidence
@@ -182,9 +182,9 @@ class Replicas:
         if self._config.mirrors:
             if callback is not None:
                 self._callbacks[host].add(callback)
-            evidence = self._detector.candidates.evidence.peek(host)
+            evidence = self.detector.candidates.evidence.peek(host)
             if self._db.is_leader:
-                self._detector.add_url(host, path_of(url))
+                self.detector.add_url(host, path_of(url))
             elif evidence is not None:
                 evidence.add_path(normal_path(path_of(url)), path_of(url))
             if evidence is not None and evidence.origin is None:
@@ -192,12 +192,12 @@ class Replicas:
 
     def add_link(self, host: str, source: str) -> None:
         if self._config.mirrors and self._db.is_leader:
-            self._detector.candidates.add_link(host, source)
+            self.detector.candidates.add_link(host, source)
 
     def add_missing(self, url: str) -> None:
         """Take note that there is no page at *url*."""
         if self._config.mirrors:
-            told = self._detector if self._db.is_leader else self._detector.candidates
+            told = self.detector if self._db.is_leader else self.detector.candidates
             told.add_missing(host_of(url), path_of(url))
 
     def observe(self, page: Page, url_id: int) -> tuple[Findings, list[ProbeUrl]]:
@@ -221,8 +221,8 @@ class Replicas:
     def add_items(self, url: str, host: str, mark: PageMark) -> Findings:
         """Take note of the items that the *mark* of a page tells, which was observed before."""
         if self._db.is_leader:
-            return self._write_all(self._detector.add_items(host, path_of(url), mark.items))
-        self._detector.candidates.add_items(host, normal_path(path_of(url)), mark.items)
+            return self._write_all(self.detector.add_items(host, path_of(url), mark.items))
+        self.detector.candidates.add_items(host, normal_path(path_of(url)), mark.items)
         return Findings()
 
     def _need_items(self, first: str, second: str) -> bool:
@@ -236,17 +236,17 @@ class Replicas:
 
         Nothing where another process leads, which judges it.
         """
-        evidence = self._detector.candidates.evidence.peek(page.host)
+        evidence = self.detector.candidates.evidence.peek(page.host)
         if evidence is not None and not evidence.n_pages:
             evidence.origin = origin_of(page.url)
         if not self._db.is_leader:
-            self._detector.note(page, mark, neighbours, at)
+            self.detector.note(page, mark, neighbours, at)
             return Findings(), []
         self._uncertain.remember(page)
-        findings = self._write_all(self._detector.observe(page, mark, neighbours, at))
+        findings = self._write_all(self.detector.observe(page, mark, neighbours, at))
         self._pages += 1
         if self._pages == self._recalibrate_at:
-            self._lesson = self._detector.recalibrate(self._config.max_fpr)
+            self._lesson = self.detector.recalibrate(self._config.max_fpr)
             self._recalibrate_at *= 2
         urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
         return findings, [url for url in urls if url is not None]
@@ -258,29 +258,29 @@ class Replicas:
         return findings
 
     def _probe_url(self, probe: Probe) -> ProbeUrl | None:
-        origin = self._detector.candidates.host(probe.host).origin
+        origin = self.detector.candidates.host(probe.host).origin
         return ProbeUrl(origin + probe.path, probe.host, probe.is_known) if origin else None
 
     def url_on_canonical(self, url: str, host: str) -> str | None:
         """Return the URL on the canonical host that stands for *url* on a copy; ``None`` if *host* is none."""
-        verdict = self._detector.verdicts.get(host)
+        verdict = self.detector.verdicts.get(host)
         return self._canonical_url(url, verdict) if verdict is not None else None
 
     def verdict_of(self, copy: str) -> Verdict | None:
         """Return the verdict on *copy*, unless a person gave it."""
-        return self._detector.verdicts.get(copy) if copy not in self._detector.copies.by_hand else None
+        return self.detector.verdicts.get(copy) if copy not in self.detector.copies.by_hand else None
 
     def holding(self) -> list[Verdict]:
         """Return the verdicts that hold and that no person gave."""
-        by_hand = self._detector.copies.by_hand
-        return [verdict for copy, verdict in self._detector.verdicts.items() if copy not in by_hand]
+        by_hand = self.detector.copies.by_hand
+        return [verdict for copy, verdict in self.detector.verdicts.items() if copy not in by_hand]
 
     def refute(self, claim: Claim) -> Verdict | None:
         """End the verdict behind *claim* for good, and return it; ``None`` if it is not in force."""
         verdict = self.verdict_of(claim.subject)
         if verdict is None or verdict.claim != claim:
             return None
-        self._detector.withdraw(verdict.copy)
+        self.detector.withdraw(verdict.copy)
         self._db.verdicts.end(verdict.copy, Standing.REFUTED)
         self.fetched.forget(verdict.copy)
         return verdict
@@ -288,9 +288,9 @@ class Replicas:
     # Verdicts
 
     def _enact(self, verdict: Verdict, *, is_manual: bool) -> None:
-        self._detector.copies.enter(verdict)
+        self.detector.copies.enter(verdict)
         if is_manual:
-            self._detector.copies.by_hand.add(verdict.copy)
+            self.detector.copies.by_hand.add(verdict.copy)
 
     def _write(self, verdict: Verdict, *, is_manual: bool) -> None:
         now = self._now()
@@ -305,7 +305,7 @@ class Replicas:
 
     def allow(self, host: str) -> list[Verdict]:
         """Never judge *host* again, as a person wants it; return the verdicts that ended."""
-        touched = self._detector.allow(host)
+        touched = self.detector.allow(host)
         self._db.uncertain_pairs.forget(host)
         for verdict in touched:
             self._db.verdicts.end(verdict.copy, Standing.DISABLED)
@@ -314,11 +314,11 @@ class Replicas:
 
     def keep_apart(self, a: str, b: str) -> list[Verdict]:
         """Take two hosts for two sites, as a person wants it; return the verdicts that ended."""
-        self._detector.keep_apart(a, b)
+        self.detector.keep_apart(a, b)
         self._db.uncertain_pairs.decided(a, b)
-        if self._detector.copies.canonical(a) != self._detector.copies.canonical(b):
+        if self.detector.copies.canonical(a) != self.detector.copies.canonical(b):
             return []
-        return [self._end(host, Standing.DISABLED) for host in (a, b) if host in self._detector.verdicts]
+        return [self._end(host, Standing.DISABLED) for host in (a, b) if host in self.detector.verdicts]
 
     def block(self, copy: str, canonical: str, copy_prefix: str = "", canonical_prefix: str = "") -> list[Verdict]:
         """Block *copy* in favour of *canonical*, as a person wants it; return the verdicts that ended.
@@ -326,9 +326,9 @@ class Replicas:
         What lies below *copy_prefix* there lies below *canonical_prefix* here, both without outer slashes.
         """
         freed = []
-        if self._detector.copies.canonical(canonical) == copy:  # the person knows better which of the two to keep
+        if self.detector.copies.canonical(canonical) == copy:  # the person knows better which of the two to keep
             freed.append(self._end(canonical, Standing.DISABLED))
-        if copy in self._detector.verdicts:  # what that one saved is decided once more, under this order
+        if copy in self.detector.verdicts:  # what that one saved is decided once more, under this order
             freed.append(self._end(copy, Standing.DISABLED))
         verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
@@ -336,8 +336,8 @@ class Replicas:
         return freed
 
     def _end(self, copy: str, standing: Standing) -> Verdict:
-        verdict = self._detector.verdicts[copy]
-        self._detector.expire(copy)
+        verdict = self.detector.verdicts[copy]
+        self.detector.expire(copy)
         self.fetched.forget(copy)
         self._db.verdicts.end(copy, standing)
         return verdict

@@ -14,7 +14,7 @@ from scrapy_replica.crawldb.checks import CheckTable
 from scrapy_replica.crawldb.contract import OUTSIDE, RELEVANCE, SPIDER, State
 from scrapy_replica.crawldb.reader import RuleView, VerdictView
 from scrapy_replica.crawldb.rests import RESTS, load
-from scrapy_replica.crawldb.revisits import LAST_ROUND, Pass
+from scrapy_replica.crawldb.revisits import LAST_PASS, Pass
 from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -118,7 +118,7 @@ class StatusReader(FigureReader):
             of_added=of_added,
             outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
             resting=load(self._connection.meta(RESTS)),
-            come_back=Pass.load(self._connection.meta(LAST_ROUND)),
+            come_back=Pass.load(self._connection.meta(LAST_PASS)),
         )
 
     def _claims(self, end: float) -> ClaimFigures:

@@ -62,12 +62,12 @@ class LinkAware(Strategy):
 
     def __init__(self, link_words: LinkWords) -> None:
         self._words = link_words
-        self._graph = KnownGraph()
-        self._table = LinkTable(self._graph)
-        self._credit = Credit(self._graph)
-        self._features = LinkFeatures(self._table)
-        self._heads = self._features.heads
-        self._distance = HmmDynamic(graph=self._graph)
+        self.graph = KnownGraph()
+        self.table = LinkTable(self.graph)
+        self._credit = Credit(self.graph)
+        self.features = LinkFeatures(self.table)
+        self.heads = self.features.heads
+        self.hmm = HmmDynamic(graph=self.graph)
         self._moved: dict[str, float] = {}
         self._visited = 0
         self._next_fit = float(FIRST_FIT)
@@ -83,40 +83,40 @@ class LinkAware(Strategy):
 
     def visited(self, page: Page, relevance: float) -> None:
         relevance = relevance if math.isfinite(relevance) else 0.0
-        self._distance.visited(page, relevance)
+        self.hmm.visited(page, relevance)
         self._relevance = relevance
         self._visited += 1
-        row = int(self._table.rows([page.url])[0])
-        self._features.tell_words(np.array([self._graph.pages.row(self._graph.page)]))
-        if page.url == self._unproductive or self._table.fates[row, IS_FETCHED]:
+        row = int(self.table.rows([page.url])[0])
+        self.features.tell_words(np.array([self.graph.pages.row(self.graph.page)]))
+        if page.url == self._unproductive or self.table.fates[row, IS_FETCHED]:
             self._credit.ignore()
             return
-        features = self._features.of(np.array([row]))
-        self._features.tell_way(np.array([self._graph.pages.row(self._graph.page)]), np.array([row]), features[RETURN])
+        features = self.features.of(np.array([row]))
+        self.features.tell_way(np.array([self.graph.pages.row(self.graph.page)]), np.array([row]), features[RETURN])
         self._tell(row, relevance, CHANCE, features)
         for finder, value in self._credit.fetched(row, relevance):
             self._tell_return(finder, value)
 
     def _tell_return(self, page: int, value: float) -> None:
-        url = int(self._graph.pages["url"][self._graph.pages.row(page)])
-        if row := self._graph.urls.row(url):
+        url = int(self.graph.pages["url"][self.graph.pages.row(page)])
+        if row := self.graph.urls.row(url):
             self._tell(row, value, RETURN)
 
     def _tell(self, row: int, outcome: float, which: int, features: FloatArray | None = None) -> None:
         """Let a head learn an outcome of a link that was followed, and count it; *features* where they are known."""
-        if self._table.facts[row, IN_LINKS]:
-            head, of_heads = self._heads[which], self._features.of(np.array([row])) if features is None else features
+        if self.table.facts[row, IN_LINKS]:
+            head, of_heads = self.heads[which], self.features.of(np.array([row])) if features is None else features
             logit = float(head.model.logits(of_heads[which])[0])
             head.model.learn(of_heads[which, 0], outcome, logit)
             if abs(sigmoid(logit) - outcome) > SURPRISE:
-                self._rescore(self._table.siblings(row))
-        self._table.tell(row, outcome, which)
+                self._rescore(self.table.siblings(row))
+        self.table.tell(row, outcome, which)
 
     def unproductive(self, url: str) -> None:
         self._unproductive = url
-        self._distance.unproductive(url)
-        row = int(self._table.rows([url])[0])
-        self._table.unproductive(row)
+        self.hmm.unproductive(url)
+        row = int(self.table.rows([url])[0])
+        self.table.unproductive(row)
         for finder in self._credit.tried(row):
             self._tell_return(finder, 0.0)
 
@@ -124,11 +124,11 @@ class LinkAware(Strategy):
         if not links:
             self._find(np.zeros(0, dtype=np.int64))
             return np.zeros(0)
-        numbers = self._table.add_links(links, self._words(links), self._relevance)
-        self._distance.inherit(numbers)
-        rows = self._graph.urls.rows(numbers)
-        self._find(rows[self._graph.urls["page"][rows] == 0])
-        known = self._table.link_words
+        numbers = self.table.add_links(links, self._words(links), self._relevance)
+        self.hmm.inherit(numbers)
+        rows = self.graph.urls.rows(numbers)
+        self._find(rows[self.graph.urls["page"][rows] == 0])
+        known = self.table.link_words
         for place in np.flatnonzero((known[rows, 0] == 0) & (rows > 0)).tolist():
             known[rows[place]] = self._words.buckets(links[place], place)
         return self._score(rows)
@@ -140,7 +140,7 @@ class LinkAware(Strategy):
     def rescored(self) -> dict[str, float]:
         if self._visited >= self._next_fit:
             self._next_fit = min(self._visited * GROWTH, self._visited + MOST_PAGES_BETWEEN)
-            self._features.fit()
+            self.features.fit()
             self._refreshed, self._swept = 1, 0
         if self._refreshed:
             self._refresh()
@@ -151,80 +151,80 @@ class LinkAware(Strategy):
 
     def _refresh(self) -> None:
         stop = self._refreshed + REFRESHED
-        rows = np.arange(self._refreshed, min(stop, self._graph.pages.used))
-        self._features.tell_words(rows)
-        of = self._graph.urls.rows(self._graph.pages["url"][rows].astype(np.int64))
-        self._features.tell_way(rows, of, self._features.of(of)[RETURN])
-        self._refreshed = stop if stop < self._graph.pages.used else 0
+        rows = np.arange(self._refreshed, min(stop, self.graph.pages.used))
+        self.features.tell_words(rows)
+        of = self.graph.urls.rows(self.graph.pages["url"][rows].astype(np.int64))
+        self.features.tell_way(rows, of, self.features.of(of)[RETURN])
+        self._refreshed = stop if stop < self.graph.pages.used else 0
         self._swept = 0 if self._refreshed else 1
 
     def _sweep(self) -> None:
         stop = self._swept + SWEPT
-        rows = np.arange(self._swept, min(stop, self._graph.urls.used))
-        self._rescore(rows[self._table.fates[rows, IS_FETCHED] == 0])
-        self._swept = stop if stop < self._graph.urls.used else 0
+        rows = np.arange(self._swept, min(stop, self.graph.urls.used))
+        self._rescore(rows[self.table.fates[rows, IS_FETCHED] == 0])
+        self._swept = stop if stop < self.graph.urls.used else 0
 
     def scores_now(self, urls: Sequence[str]) -> FloatArray | None:
-        return self._score(self._table.rows(urls), urls)
+        return self._score(self.table.rows(urls), urls)
 
     def _rescore(self, rows: IntArray) -> None:
         """Move up those whose score has risen; one that has fallen is noticed when it is about to be fetched."""
         if not len(rows):
             return
-        before = self._table.scores[rows]
+        before = self.table.scores[rows]
         scores = self._score(rows)
         # Not what was asked for in between: what is learnt depends on the pages shown alone.
         risen = np.flatnonzero(scores > before * RISEN)
         if len(risen) > MOST_MOVED:
             risen = risen[np.argsort(-scores[risen])[:MOST_MOVED]]
-        self._table.scores[rows] = before
-        self._table.scores[rows[risen]] = scores[risen]
-        urls = self._graph.urls.urls
+        self.table.scores[rows] = before
+        self.table.scores[rows[risen]] = scores[risen]
+        urls = self.graph.urls.urls
         self._moved.update(zip((urls[row] for row in rows[risen].tolist()), scores[risen].tolist(), strict=True))
 
     def _score(self, rows: IntArray, urls: Sequence[str] = ()) -> FloatArray:
-        each = zip(self._heads, self._features.of(rows, urls), strict=True)
+        each = zip(self.heads, self.features.of(rows, urls), strict=True)
         chance, returned = shares(np.array([head.model.logits(features) for head, features in each]))
         scores: FloatArray = chance + GAMMA * returned
-        self._table.scores[rows] = scores
+        self.table.scores[rows] = scores
         return scores
 
     def account(self, url: str, score: float, relevance: float) -> Account | None:  # noqa: ARG002 - known here
-        rows = self._table.rows([url])
-        if not self._table.facts[rows[0], IN_LINKS]:
+        rows = self.table.rows([url])
+        if not self.table.facts[rows[0], IN_LINKS]:
             return None
         parts, log_odds = [], []
-        for head, values, name, weight in zip(self._heads, self._features.of(rows), HEADS, (1.0, GAMMA), strict=True):
+        for head, values, name, weight in zip(self.heads, self.features.of(rows), HEADS, (1.0, GAMMA), strict=True):
             parts.append(Part(name, float(shares(head.model.logits(values))[0]), weight))
             each = zip(head.names, values[0].tolist(), head.model.weights.tolist(), strict=True)
             log_odds.append([Part(*one) for one in each])
-        page = self._graph.pages["url"][self._graph.pages.row(int(self._table.groups[rows[0], PARENT]))]
-        parent = self._graph.urls.urls[self._graph.urls.row(int(page))] or None
+        page = self.graph.pages["url"][self.graph.pages.row(int(self.table.groups[rows[0], PARENT]))]
+        parent = self.graph.urls.urls[self.graph.urls.row(int(page))] or None
         return Account(parts, parent, log_odds)
 
     def distance(self, url: str) -> Distance | None:
-        return self._distance.distance(url)
+        return self.hmm.distance(url)
 
     def distances_told(self) -> Mapping[str, int]:
-        return self._distance.distances_told()
+        return self.hmm.distances_told()
 
     def learnt(self) -> dict[str, Any]:
-        kept = self._distance.context.terms.common()
-        heads = {name: head.learnt(kept) for name, head in zip(HEADS, self._heads, strict=True)}
-        return {"layers": self._distance.context.learnt(kept), **heads}
+        kept = self.hmm.context.terms.common()
+        heads = {name: head.learnt(kept) for name, head in zip(HEADS, self.heads, strict=True)}
+        return {"layers": self.hmm.context.learnt(kept), **heads}
 
     def begin_with(self, learnt: Mapping[str, Any]) -> None:
-        self._distance.begin_with(learnt)
-        for name, head in zip(HEADS, self._heads, strict=True):
+        self.hmm.begin_with(learnt)
+        for name, head in zip(HEADS, self.heads, strict=True):
             if name in learnt:
                 head.begin_with(learnt[name])
 
     def state(self) -> dict[str, Any]:
         return {
-            "graph": self._graph.state(),
-            "distance": self._distance.own_state(),
-            "table": self._table.state(),
-            **{name: head.state() for name, head in zip(HEADS, self._heads, strict=True)},
+            "graph": self.graph.state(),
+            "distance": self.hmm.own_state(),
+            "table": self.table.state(),
+            **{name: head.state() for name, head in zip(HEADS, self.heads, strict=True)},
             "visited": self._visited,
             "next_fit": self._next_fit,
             "refreshed": self._refreshed,
@@ -234,10 +234,10 @@ class LinkAware(Strategy):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._graph.restore(state["graph"])
-        self._distance.restore_own(state["distance"])
-        self._table.restore(state["table"])
-        for name, head in zip(HEADS, self._heads, strict=True):
+        self.graph.restore(state["graph"])
+        self.hmm.restore_own(state["distance"])
+        self.table.restore(state["table"])
+        for name, head in zip(HEADS, self.heads, strict=True):
             head.restore(state[name])
         self._visited, self._next_fit = state["visited"], state["next_fit"]
         self._refreshed, self._swept = state["refreshed"], state["swept"]
