@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from scrapy_replica.components.flight import Flight
     from scrapy_replica.crawl.observation import Observation
     from scrapy_replica.urls.sessions import Sessions
-
-logger = logging.getLogger(__name__)
 
 DEMOTED_PRIORITY = 1_000_000
 """Taken off the priority of a demoted request where another scheduler is in use."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import secrets
 import time
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from scrapy_replica.components.flight import Flight
     from scrapy_replica.crawl.observation import Observation
     from scrapy_replica.crawldb.contract import CrawlDB
-
-logger = logging.getLogger(__name__)
 
 JOB = "warc"
 """Where a job keeps what tells its files from those of others."""
