@@ -20,10 +20,9 @@ class KnownGraph:
     """Windows of URLs found, pages visited and links, which strategies add columns to.
 
     A page and its URL have numbers of their own, since a URL may be known and not visited, and a page outlives its URL.
-    Links of a page lie side by side; those to one URL are a list, newest first, by the column ``before``: how many
-    links ago the next lies. Numbers of URLs and pages stay below 2**31. At most ``MOST_URLS`` URLs of 242 bytes,
-    ``MOST_PAGES`` pages of 20 bytes and ``MOST_LINKS`` links of 12 bytes, together 99 MB; what was found, visited or
-    linked before is forgotten.
+    Links of a page lie side by side. Numbers of URLs and pages stay below 2**31. At most ``MOST_URLS`` URLs of 234
+    bytes, ``MOST_PAGES`` pages of 20 bytes and ``MOST_LINKS`` links of 8 bytes, together 88 MB; what was found, visited
+    or linked before is forgotten.
     """
 
     def __init__(self, most_links: int | None = None) -> None:
@@ -33,11 +32,10 @@ class KnownGraph:
         self.page = 0
         """Number of the page visited last."""
         self.urls.add_column("page", np.int32)
-        self.urls.add_column("in_link", np.int64)
         self.pages.add_column("url", np.int32)
         self.pages.add_column("start", np.int64)
         self.pages.add_column("stop", np.int64)
-        for column in ("target", "source", "before"):
+        for column in ("target", "source"):
             self.links.add_column(column, np.int32)
 
     def visit(self, url: str) -> int:
@@ -56,13 +54,9 @@ class KnownGraph:
         if not len(numbers):
             return numbers
         first = self.links.add(len(numbers) + GAP)
-        places = np.arange(first, first + len(numbers))
-        links, urls = self.links.rows(places), self.urls.rows(numbers)
+        links = self.links.rows(np.arange(first, first + len(numbers)))
         self.links.write("target", links, numbers)
         self.links.write("source", links, self.page)
-        ago = places - self.urls["in_link"][urls]
-        self.links.write("before", links, np.where(ago < self.links.most, ago, self.links.most))
-        self.urls.write("in_link", urls, places)
         self.pages["stop"][self.pages.row(self.page)] = first + len(numbers)
         return numbers
 
@@ -71,23 +65,6 @@ class KnownGraph:
         row = self.pages.row(page)
         start = max(int(self.pages["start"][row]), self.links.last - self.links.most + 1)
         return np.arange(start, max(start, int(self.pages["stop"][row])))
-
-    def targets(self, page: int) -> IntArray:
-        """Return the numbers of the visited pages that *page* links to, each once, without itself, shape (n,)."""
-        urls = np.unique(self.links["target"][self.links.rows(self.places(page))])
-        pages = self.urls["page"][self.urls.rows(urls)]
-        return np.asarray(pages[(pages != page) & (self.pages.rows(pages) > 0)], dtype=np.int64)
-
-    def sources(self, page: int) -> IntArray:
-        """Return the numbers of the pages that link to *page*, without itself, newest first, shape (n,)."""
-        links, sources, before = self.links, self.links["source"], self.links["before"]
-        link = int(self.urls["in_link"][self.urls.row(int(self.pages["url"][self.pages.row(page)]))])
-        found = []
-        while row := links.row(link):
-            found.append(int(sources[row]))
-            link -= int(before[row])
-        pages = np.array(found, dtype=np.int64)
-        return np.asarray(pages[(pages != page) & (self.pages.rows(pages) > 0)])
 
     def out_links(self) -> tuple[IntArray, IntArray]:
         """Return the links but those of pages to themselves: rows of pages and of URLs, shape (links,)."""
@@ -104,19 +81,9 @@ class KnownGraph:
         targets = self.pages.rows(self.urls["page"][urls].astype(np.int64))
         return sources[targets > 0], targets[targets > 0]
 
-    def arrays(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the links as rows of URLs: sources, targets, shape (links,), and each URL's number of them."""
-        places = np.arange(1, self.links.used)
-        sources = self.urls.rows(self.pages["url"][self.pages.rows(self.links["source"][places])])
-        targets = self.urls.rows(self.links["target"][places])
-        kept = (sources > 0) & (targets > 0) & (sources != targets)
-        sources = sources[kept]
-        return sources, targets[kept], np.bincount(sources, minlength=self.urls.used)
-
-    def waiting(self, start: int = 1) -> IntArray:
-        """Return the rows from *start* on of URLs that were not visited, shape (n,)."""
-        pages = self.urls["page"][start : self.urls.used]
-        return np.flatnonzero(pages == 0) + start
+    def waiting(self) -> IntArray:
+        """Return the rows of URLs that were not visited, shape (n,)."""
+        return np.flatnonzero(self.urls["page"][1 : self.urls.used] == 0) + 1
 
     def state(self) -> dict[str, Any]:
         """Return what :meth:`restore` takes, the columns of strategies included: copies, which stay as they are."""

@@ -33,7 +33,7 @@ class HmmStatic(Layered):
     time the order is best-first.
 
     *alpha* is a, *max_distance* d, *is_tfidf* whether the terms of a page weigh TF-IDF or TF. Memory: 12 bytes a URL
-    and 74 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 171 MB.
+    and 74 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 161 MB.
     """
 
     name: ClassVar[str] = "hmm-static"

@@ -9,6 +9,7 @@ import numpy as np
 from scrapy_replica.focus.context import ContextGraph
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.strategies.layered import Layered
+from scrapy_replica.lab.strategies.link_lists import BackLinkGraph
 from scrapy_replica.numeric import IntArray
 
 LAYERS = 4
@@ -25,7 +26,8 @@ class CappedContextGraph(ContextGraph):
     """
 
     def __init__(self, far: int) -> None:
-        super().__init__(far, HMM(far + 1, far + 1))
+        self._back_links = BackLinkGraph()
+        super().__init__(far, HMM(far + 1, far + 1), graph=self._back_links)
         self.graph.pages.add_column("nearer", np.int16)
 
     def layers(self) -> IntArray:
@@ -37,7 +39,7 @@ class CappedContextGraph(ContextGraph):
         for distance in range(self.max_distance):
             rows = pages.rows(border)
             pages["nearer"][rows] = np.maximum(pages["nearer"][rows], self.max_distance - distance)
-            found = [self.graph.sources(each) for each in border.tolist()]
+            found = [self._back_links.sources(each) for each in border.tolist()]
             border = np.setdiff1d(np.concatenate([*found, border[:0]]), seen)[-PAGES_A_LAYER:]
             seen = np.concatenate([seen, border])
 

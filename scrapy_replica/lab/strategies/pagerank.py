@@ -8,6 +8,7 @@ import numpy as np
 
 from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.lab.strategies.link_lists import url_links
 from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class PageRank(Strategy):
     """Rank times the number of known URLs, damping .9; between two computations a link adds its page's share.
 
     URLs not visited yet have no known links: their rank goes to all. Where the graph is large a computation takes
-    several pages, and the URLs that wait are moved bit by bit. Memory: 270 bytes a URL, 12 bytes a link, at most 87 MB.
+    several pages, and the URLs that wait are moved bit by bit. Memory: 262 bytes a URL, 8 bytes a link, at most 83 MB.
     """
 
     name: ClassVar[str] = "pagerank"
@@ -70,7 +71,8 @@ class PageRank(Strategy):
             self._compute()
         if self._steps or not self._moving:
             return {}
-        rows = self._graph.waiting(self._moving)[:MOVED_AT_ONCE]
+        rows = self._graph.waiting()
+        rows = rows[rows >= self._moving][:MOVED_AT_ONCE]
         self._moving = int(rows[-1]) + 1 if len(rows) == MOVED_AT_ONCE else 0
         urls = self._graph.urls
         return dict(zip([urls.urls[row] for row in rows.tolist()], urls["rank"][rows].tolist(), strict=True))
@@ -81,7 +83,7 @@ class PageRank(Strategy):
         return np.asarray(ranks, dtype=np.float64)
 
     def _compute(self) -> None:
-        sources, targets, degree = self._graph.arrays()
+        sources, targets, degree = url_links(self._graph)
         column = self._graph.urls["next_rank"]
         size = self._graph.urls.used
         ranks = np.where(column[1:size] > 0.0, column[1:size], 1.0)
