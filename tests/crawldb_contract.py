@@ -619,14 +619,10 @@ class CrawlDBContract:
 
     # Parts
 
-    def test_hosts_of_seeds_and_dates(self, db):
-        (url_id,) = enter(db, "a/1")
+    def test_hosts_of_seeds(self, db):
         for host in ("b", "a", "b"):
             db.seeds.enter(host)
         assert sorted(db.seeds.hosts()) == ["a", "b"]
-        db.seeds.set_dates({url_id: 1.0})
-        db.seeds.set_dates({url_id: 2.0})
-        assert (db.seeds.date_of(url_id), db.seeds.date_of(url_id + 1)) == (2.0, None)
 
     def test_meta(self, db):
         assert db.meta("part") is None

@@ -278,8 +278,6 @@ def use_seeds(seeds):
     seeds.enter("a")
     assert seeds.are_on("a")
     assert seeds.hosts() == ["a"]
-    seeds.set_dates({1: 1.0})
-    assert seeds.date_of(1) == 1.0
 
 
 def use_pages(pages, visits, ledger, samples):

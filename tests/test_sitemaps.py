@@ -13,7 +13,6 @@ from web import HTML, REPLICA, crawl, page, redirect
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import sitemaps
 from scrapy_replica.components.sitemaps import date_of, entries_of, parsed
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 TOP = "http://a.example/"
 XML = {"Content-Type": "application/xml"}
@@ -126,24 +125,6 @@ class TestCrawl:
         assert len(asked) == 4
         pages = {f"{TOP}sitemap.xml": listing(*(f"{TOP}{n}" for n in range(50)))}
         assert len(await listed(pages, [f"{TOP}{n}" for n in range(50)])) == 6
-
-    async def test_dates_are_kept(self, tmp_path):
-        dates = [
-            ("1", "2023-05-06"),
-            ("2", "2023-05-06T10:00:00+02:00"),
-            ("3", "yesterday"),
-            ("4", "2999-01-01"),
-            ("5", ""),
-        ]
-        pages = {TOP: page(), f"{TOP}sitemap.xml": listing(*((f"{TOP}{name}", date) for name, date in dates))}
-        pages |= {f"{TOP}{name}": page(seed=name) for name, _ in dates}
-        settings = {**REPLICA, "REPLICA_SITEMAPS": True, "JOBDIR": str(tmp_path)}
-        await crawl(TopicSpider, pages, settings, seeds=TOP)
-        db = SqliteCrawlDB(tmp_path, "topic")
-        rows = dict(db.connection.read("SELECT url, id FROM urls").fetchall())
-        kept = {name: db.seeds.date_of(rows[TOP + name]) for name, _ in dates}
-        db.close()
-        assert kept == {"1": 1683331200.0, "2": 1683360000.0, "3": None, "4": None, "5": None}
 
     async def test_what_lists_pages_is_none(self):
         pages = {TOP: page(), f"{TOP}sitemap.xml": listing(f"{TOP}1"), f"{TOP}1": page(seed=1)}

@@ -123,10 +123,7 @@ class Crawl(RemoteUpdates):
             new = NewUrl(url, host, self.intake.key(url), depth=1)
             asked.append((new, self.policy.decide(url, host, Permission.MOVE, "")))
         self.intake.enter(asked)
-        changed = {self.intake.key(url): at for url, at in listed if at is not None}
-        found = self.store.urls.find(changed)
-        self.store.seeds.set_dates({known.id: changed[key] for key, known in found.items()})
-        self.revisits.ask_modified(changed.items())
+        self.revisits.ask_modified((self.intake.key(url), at) for url, at in listed if at is not None)
 
     # The frontier
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 18
+VERSION = 19
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -251,10 +251,6 @@ CREATE TABLE query_terms (            -- the domain query of a host: terms of la
 CREATE TABLE seed_hosts (             -- on which the crawl begins: hosts of the seeds and of what they redirect to
     host TEXT PRIMARY KEY
 ) WITHOUT ROWID;
-CREATE TABLE dates (                  -- when a page last changed, as a sitemap has it
-    url INTEGER PRIMARY KEY,          -- urls.id
-    changed_at REAL NOT NULL          -- seconds since the epoch
-);
 CREATE TABLE texts (                  -- of pages that a person may be asked about, at most 1,000
     url INTEGER PRIMARY KEY,          -- urls.id
     worth REAL NOT NULL,              -- how unsure the relevance model is of it, 0..1; the least go first
