@@ -119,7 +119,7 @@ def export_rules(opts: argparse.Namespace) -> None:
         exported = dumps(Rule.from_dict(row.rule) for row, *_ in job.rules() if row.state == Standing.IN_FORCE)
     sys.stdout.write(exported.text + "\n")
     for rule in exported.left_out:
-        sys.stderr.write(f"left out, duplicate-url-discarder has no words for it: {rule}\n")
+        sys.stderr.write(f"left out, duplicate-url-discarder has no words for it: {in_words(rule.to_dict())}\n")
 
 
 def import_rules(opts: argparse.Namespace) -> None:

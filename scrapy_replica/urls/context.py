@@ -29,13 +29,6 @@ class Condition(NamedTuple):
     fact: Fact
     holds: bool = True
 
-    def __str__(self) -> str:
-        key, test, value = self.fact
-        if test == "has":
-            return f"{'with' if self.holds else 'without'} {key}"
-        sign = {"=": "=", "head": "=^", "class": "~"}[test]
-        return f"{key} {'' if self.holds else '!'}{sign} {value or '(empty)'}"
-
 
 def facts(url: UrlPattern) -> Iterator[Fact]:
     """Yield every fact about *url* that a context may name."""

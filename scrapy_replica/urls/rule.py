@@ -60,11 +60,6 @@ class Rule:
     traits: tuple[int, ...] = ()
     """What it has in common with rules of other hosts (``judge.TRAITS``)."""
 
-    def __str__(self) -> str:
-        changes = ", ".join(_step_text(step) for step in self.transformation)
-        context = " and ".join(str(condition) for condition in self.context) or "everywhere"
-        return f"{self.host or '*'}: {changes} [{context}] support {self.support}, error {self.error:.3f}"
-
     @property
     def is_gate(self) -> bool:
         """Whether it makes one URL of all that it changes: they lead to a login, say, whatever they ask for."""
@@ -154,13 +149,6 @@ def _names_in(step: Step) -> list[str]:
 def _touches(rule: Rule, name: str) -> bool:
     steps = rule.transformation
     return any(name in _names_in(s) or (s.kind == "only" and name not in s.key.split(",")) for s in steps)
-
-
-def _step_text(step: Step) -> str:
-    kind, key, value = step
-    if kind in {"replace", "template"}:
-        return f"{key or '(nothing)'} -> {value or '(nothing)'}"
-    return f"{kind} {key}" if value is None else f"{kind} {key}={value}"
 
 
 def triggers(transformation: tuple[Step, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from scrapy_replica.lab.dust.dust import EMPTY, EPSILONS, Evaluation
 from scrapy_replica.lab.dust.dust_kinds import KINDS
 from scrapy_replica.urls.rule import Rule
+from scrapy_replica.words.rules import rule as in_words
 
 _WIDTHS = {"recall": 7, "precision": 10, "removable": 10, "right": 7, "wrong": 7, "rules": 7, "seconds": 8}
 _COUNTED = list(_WIDTHS)[:5]
@@ -74,7 +75,7 @@ def _rules(rules: Mapping[str, Sequence[Rule]]) -> list[str]:
     for host, found in rules.items():
         lines += [host, *([] if found else ["  none"])]
         for rule in found:
-            lines.append("  " + str(rule).removeprefix(f"{host}: "))
+            lines.append(f"  {in_words(rule.to_dict())}; support {rule.support}, error {rule.error:.3f}")
             lines += [f"      {url} -> {image}" for url, image in rule.examples[:1]]
     return lines
 
