@@ -152,9 +152,6 @@ class Config:
         "File of a judge of hosts that ``scrapy replica mine`` wrote: the crawl begins with what it learnt "
         "(:doc:`mining`), not with the shipped one.",
     )
-    max_fpr: float = _setting(
-        0.001, "Wanted share of pairs of different sites that are taken for replicas.", low=0, high=0.5, internal=True
-    )
     probes: int = _setting(
         12, "Most pages to ask of one host only to tell whether it is a copy of another; 0 asks for none.", low=0
     )

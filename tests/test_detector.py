@@ -157,7 +157,7 @@ class TestFacts:
     def test_pairs_that_state_other_things_teach_the_judge_nothing(self):
         shops = [told(f"{name}.example", "w", say=lambda _, rng: f"{rng.randint(5, 5_000)} EUR") for name in "ab"]
         detector, _, _ = crawl(*shops)
-        list(detector.recalibrate(0.001))
+        list(detector.recalibrate())
         assert detector.judge.lac.cube.counts.sum() == JUDGE.lac.cube.counts.sum()
 
 
@@ -339,7 +339,7 @@ class TestByHandAndAfterRestart:
 
     def test_recalibration_learns_and_never_lowers_the_threshold(self):
         detector, _, _ = crawl(*(site(f"{name}.example", name, 20) for name in "abcd"))
-        assert len(list(detector.recalibrate(0.001))) >= 1
+        assert len(list(detector.recalibrate())) >= 1
         assert detector.judge.lac.cube.counts.sum() > JUDGE.lac.cube.counts.sum()
         assert detector.judge.threshold >= JUDGE.threshold
         crawl(site("e.example", "a", 20), detector=detector)

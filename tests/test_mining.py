@@ -70,7 +70,7 @@ def written(path, rows):
 def verdicts_of(folder, rows, readers=(), **more):
     pairs, weak = pairs_of(candidates_of(rows))
     store = HostRows([written(folder / "rows.parquet", rows)], folder / "rows.arrow")
-    return judged(pairs, weak, store, dict(readers), judge=Judge.load(), max_fpr=0.001, **more)
+    return judged(pairs, weak, store, dict(readers), judge=Judge.load(), **more)
 
 
 TEXTS = ["mark", "neighbours", "words", "title"]

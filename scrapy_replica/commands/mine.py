@@ -78,7 +78,7 @@ class MineCommand(Command):
         judge = judge_at(config.judge)
         sources = inputs.sources_of(opts.inputs)
         with run.going_on(out):
-            found = run.mine(sources, out, opts.engine, openers, judge, config.max_fpr)
+            found = run.mine(sources, out, opts.engine, openers, judge)
             figures = as_object(found.figures, {"inputs": opts.inputs, "out": opts.out, "engine": opts.engine})
             mined.write_all(found, out, figures)
         run.end(out)

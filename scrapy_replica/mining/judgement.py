@@ -84,7 +84,6 @@ def judged(
     readers: Mapping[str, Iterable[str]],
     *,
     judge: Judge,
-    max_fpr: float,
     progress: Callable[[Iterable[PairRow]], Iterable[PairRow]] = iter,
 ) -> Judged:
     """Return what the crawl's judge says of *pairs*, after it has learnt the obvious ones of them and of *weak*.
@@ -95,11 +94,10 @@ def judged(
     common: from these is only learnt.
 
     :param readers: host -> registered domains of hosts that link to it.
-    :param max_fpr: share of the obvious negatives that the threshold lets pass.
     """
     detector = Detector(judge, rows)
     wanted, drawn, n_others = _looked_through(pairs, rows)
-    for _ in detector.recalibrate(max_fpr, [row.pair() for row in drawn + _drawn(weak)]):
+    for _ in detector.recalibrate([row.pair() for row in drawn + _drawn(weak)]):
         pass
     found = Judged(detector.judge, n_unpromising=n_others)
     unsure: list[HostPair] = []

@@ -103,7 +103,7 @@ class Show:
         return tqdm(items, told, leave=False, disable=None)
 
 
-def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, judge: Judge, max_fpr: float) -> Mined:
+def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, judge: Judge) -> Mined:
     """Mine *sources*; the outputs are for the caller to write, who then calls :func:`end`.
 
     :param engine: ``duckdb``, or the master of Spark.
@@ -126,7 +126,7 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
         raise
     _make_tables(work, engine, inputs, show)
     with show.step("verdicts"):
-        found = _judged(work, judge, max_fpr, show)
+        found = _judged(work, judge, show)
     with show.step("rules"):
         rules = _rules(work, inputs, show)
     result = Mined(found, rules, work.files("clusters"))
@@ -174,7 +174,7 @@ def _write(engine: Engine, expression: Callable[[Collection], Any], collection: 
     engine.write(expression(collection), path)
 
 
-def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:
+def _judged(work: Work, judge: Judge, show: Show) -> Judged:
     pairs, weak = (map(PairRow._make, read(work.files(name), PairRow._fields)) for name in ("pairs", "weak"))
     readers: dict[str, list[str]] = {}
     for host, domain in read(work.files("readers"), LINKS):
@@ -186,7 +186,6 @@ def _judged(work: Work, judge: Judge, max_fpr: float, show: Show) -> Judged:
         rows,
         readers,
         judge=judge,
-        max_fpr=max_fpr,
         progress=lambda items: show.progress(items, "judging pairs of hosts"),
     )
 

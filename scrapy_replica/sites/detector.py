@@ -237,15 +237,15 @@ class Detector:
         """Reach no verdict on *host* any more; those that hold stay."""
         self._never_judged.add(host)
 
-    def recalibrate(self, max_fpr: float, pairs: Iterable[HostPair] | None = None) -> Iterator[None]:
-        """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for *max_fpr*.
+    def recalibrate(self, pairs: Iterable[HostPair] | None = None) -> Iterator[None]:
+        """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for them.
 
         Starts from the judge the crawl began with, so that no pair is counted twice. By default at most 1,000 pairs, a
         few at each step of the iterator; the judge is another one when it ends.
         """
         chosen = self.candidates.sample(_MAX_LEARNT) if pairs is None else pairs
         compared = ((pair.is_candidate, self.compare(pair)) for pair in chosen)
-        self.judge = (yield from recalibrated(self._first_judge, compared, max_fpr)) or self.judge
+        self.judge = (yield from recalibrated(self._first_judge, compared)) or self.judge
 
     def compare(self, pair: HostPair) -> Comparison:
         """Return the two hosts of *pair* laid side by side."""

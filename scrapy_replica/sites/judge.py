@@ -40,6 +40,8 @@ MAJORITY = 0.5
 """Vote above which more of the rules say replica than not."""
 THRESHOLD = 0.6
 """Likeness of a replica. Near misses of sources left out whole reach .91, replicas begin at .55."""
+MAX_FPR = 0.001
+"""Wanted share of the pairs of different sites of a crawl that are taken for replicas."""
 _OTHER_VERSION = 0.7
 _TRANSLATION = 0.5
 _CONSENT_PRIOR = 0.9
@@ -142,14 +144,14 @@ class Judge:
         learnt = Cube.from_examples(self.intervals.sizes, codes, obvious[is_learnt] == 1)
         return replace(self, lac=LAC(self.lac.cube.merged(learnt)))
 
-    def with_threshold_for(self, raw_negatives: FloatArray, max_fpr: float) -> Judge:
-        """Return the judge whose threshold lets at most *max_fpr* of these obvious negatives of a crawl pass.
+    def with_threshold_for(self, raw_negatives: FloatArray) -> Judge:
+        """Return the judge whose threshold lets at most :data:`MAX_FPR` of these obvious negatives of a crawl pass.
 
         The threshold is only ever raised: obvious negatives are easier than near misses.
         """
         if not len(raw_negatives):
             return self
-        return replace(self, threshold=max(self.threshold, threshold_at(self.scores(raw_negatives), max_fpr)))
+        return replace(self, threshold=max(self.threshold, threshold_at(self.scores(raw_negatives), MAX_FPR)))
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -248,10 +250,8 @@ def verdict_of(comparison: Comparison, kept: HostEvidence, score: float) -> Verd
     )
 
 
-def recalibrated(
-    judge: Judge, pairs: Iterable[tuple[bool, Comparison]], max_fpr: float
-) -> Generator[None, None, Judge | None]:
-    """Return *judge* after it learnt from those *pairs* that are obvious by content, with the threshold for *max_fpr*.
+def recalibrated(judge: Judge, pairs: Iterable[tuple[bool, Comparison]]) -> Generator[None, None, Judge | None]:
+    """Return *judge* after it learnt from those *pairs* that are obvious by content, with the threshold for them.
 
     *pairs* are compared, each with whether the crawl took it for a candidate, a few at each step of the generator;
     without any there is nothing to learn: ``None``.
@@ -270,4 +270,4 @@ def recalibrated(
     yield
     table = np.array(raw)
     obvious = obvious_labels(table, np.array(n_aligned), np.array(is_candidate))
-    return judge.retrained(table, obvious).with_threshold_for(table[obvious == -1], max_fpr)
+    return judge.retrained(table, obvious).with_threshold_for(table[obvious == -1])

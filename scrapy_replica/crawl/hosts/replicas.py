@@ -246,7 +246,7 @@ class Replicas:
         findings = self._write_all(self.detector.observe(page, mark, neighbours, at))
         self._pages += 1
         if self._pages == self._recalibrate_at:
-            self._lesson = self.detector.recalibrate(self._config.max_fpr)
+            self._lesson = self.detector.recalibrate()
             self._recalibrate_at *= 2
         urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
         return findings, [url for url in urls if url is not None]

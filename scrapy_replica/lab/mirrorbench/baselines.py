@@ -18,7 +18,6 @@ from scrapy.settings import Settings
 from scrapy_replica.address import host_of
 from scrapy_replica.commands.job import reading
 from scrapy_replica.components.archived import ArchivedPages
-from scrapy_replica.config import Config
 from scrapy_replica.lab.mirrorbench import score
 from scrapy_replica.lab.mirrorbench.crawlers import CRAWLERS, Crawled, crawled
 from scrapy_replica.lab.mirrorbench.features import FEATURES
@@ -84,7 +83,7 @@ def mined(warc: Path) -> Scores:
     with TemporaryDirectory() as folder:
         openers = Openers(reading, partial(ArchivedPages, Settings()))
         sources = sources_of([str(warc)])
-        found = mine(sources, Path(folder, "out"), "duckdb", openers, Judge.load(), Config().max_fpr).judged
+        found = mine(sources, Path(folder, "out"), "duckdb", openers, Judge.load()).judged
     doubted = [one.verdict for one in found.uncertain]
     scores = {(one.copy, one.canonical): one.score / 2 for one in doubted}
     sure = {one.copy: 0.5 + one.score / 2 for one in found.verdicts}
