@@ -133,10 +133,10 @@ class TestJudge:
     def test_threshold_is_only_raised(self):
         raw, labels = training()
         judge = trained_on(raw, labels)
-        assert judge.with_threshold_for(raw[~labels], 0.001).threshold == judge.threshold
-        raised = judge.with_threshold_for(raw[labels], 0.001)
+        assert judge.with_threshold_for(raw[~labels]).threshold == judge.threshold
+        raised = judge.with_threshold_for(raw[labels])
         assert raised.threshold > judge.scores(raw[labels]).max()
-        assert judge.with_threshold_for(raw[:0], 0.001) is judge
+        assert judge.with_threshold_for(raw[:0]) is judge
 
     def test_likeness_is_the_mean_of_what_speaks_for_times_what_is_left_by_what_speaks_against(self):
         other_version = [0.9, 0.8, 0.6, 0.8, 0.6, 0.9, 0.5, 1.0, np.nan]

@@ -237,6 +237,7 @@ def use_urls(urls, suppressed):
     urls.discover([url("a/1", 1.0), url("a/3", 1.0), url("new/1", payload=b"live")])
     keys = [urls.key_of(one) for one in ids]
     urls.find(keys)
+    urls.known(keys[0])
     urls.url_of(ids[0])
     urls.row(ids[0])
     urls.waiting_urls("a", 5)
