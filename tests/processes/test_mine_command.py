@@ -119,7 +119,7 @@ async def test_a_job_is_mined(tmp_path):
     from scrapy_replica.mining import inputs
 
     found = run.mine(
-        inputs.sources_of([str(job)]), tmp_path / "out", "duckdb", inputs.Openers(reading, list), Judge.load(), 0.001
+        inputs.sources_of([str(job)]), tmp_path / "out", "duckdb", inputs.Openers(reading, list), Judge.load()
     )
     assert [(verdict.copy, verdict.canonical) for verdict in found.judged.verdicts] == [("b.example", "a.example")]
     assert found.figures["pages"] < 60
