@@ -10,15 +10,15 @@ from scrapy_replica.records import Link
 HOST = "http://site.example"
 
 
-def found(urls, to="/login", pages=(), gates=None, text=lambda url: "Apply"):
-    """What is said of the URLs that lead *to* a page, one after the other; links to them have a *text*."""
+def found(urls, to="/login", pages=(), gates=None, text=lambda url: "Apply", *, is_page=False):
+    """What is said of the URLs that lead *to* a page, or show it, one after the other; links to them have a *text*."""
     gates = gates if gates is not None else Gates()
-    gates.add(f"{HOST}{urls[0]}/before", f"{HOST}/else", [], str)
+    gates.add(f"{HOST}{urls[0]}/before", f"{HOST}/else", [], str, is_page=is_page)
     gates.read([Link(HOST + url, text(url)) for url in urls])
     return [
         rule.transformation[0][1:]
         for url in urls
-        if (rule := gates.add(HOST + url, HOST + to, [HOST + one for one in pages], str))
+        if (rule := gates.add(HOST + url, HOST + to, [HOST + one for one in pages], str, is_page=is_page))
     ]
 
 
@@ -54,6 +54,31 @@ class TestGates:
 
     def test_what_leads_to_its_own_shape_is_none(self):
         assert found([f"/item/{number}" for number in range(FIRST)], to="/item/login") == []
+
+    def test_links_without_a_text_that_is_known_tell_nothing(self):
+        gates, urls = Gates(), [f"{HOST}/apply/{number}" for number in range(FIRST)]
+        assert not any(gates.add(url, f"{HOST}/login", [], str, is_page=False) for url in urls)
+
+
+class TestOfPages:
+    """URLs that lead nowhere, and all show the page at the first of them."""
+
+    URLS = tuple(f"/apply/{number}/form" for number in range(1, FIRST + 1))
+
+    def test_all_of_a_shape_show_the_first(self):
+        assert found(self.URLS, to="/apply/0/form", is_page=True) == [("/apply/{0}/form", "/apply/0/form")]
+
+    def test_one_that_shows_another_page_says_otherwise(self):
+        assert found(self.URLS, to="/apply/0/form", pages=["/apply/99/form"], is_page=True) == []
+
+    def test_another_name_in_the_path_is_another_shape(self):
+        assert found(self.URLS, to="/apply/0/form", pages=["/apply/99/letters"], is_page=True) != []
+
+    def test_spellings_of_one_of_many_pages_make_none(self):
+        gates = Gates()
+        found(["/item/1?from=9"], to="/item/1", gates=gates, is_page=True)
+        urls = [f"/item/0?from={number}" for number in range(FIRST)]
+        assert found(urls, to="/item/0", gates=gates, is_page=True) == []
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ class RuleBook:
                 changed = changed.sorted()
             if size is None:
                 size = size_of(pattern.local)
-            if size_of(changed.local) < size or entry.is_gate:
+            if size_of(changed.local) < size or (entry.is_gate and changed != pattern):
                 return changed, entry.rule
         return None
 

@@ -103,6 +103,8 @@ class Dust:
         aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), host.name, form)]
         self._enter(host, form, url_id, content, cluster, aliases, news)
         self._hold_against_gates(host, form, None, url_id, callback_number(callback), findings)
+        if twin is not None and host.pages.clusters.get(place := form_of(twin.url)) == cluster:
+            self._look_for_gate(host, form, place, is_page=True)
         self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
 
@@ -160,7 +162,7 @@ class Dust:
         if parse(location).host == name:
             place = destination_of(form, location)
             self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)
-            self._look_for_gate(host, form, place)
+            self._look_for_gate(host, form, place, is_page=False)
             if form_of(location) not in host.pages.clusters:
                 host.leads_to(form, url_id, form_of(location))
                 return findings  # the page there tells
@@ -238,20 +240,25 @@ class Dust:
         self, host: HostRules, form: str, place: str | None, url_id: int, callback: int, findings: DustFindings
     ) -> None:
         """Hold where *form* leads, ``None`` for a page, against where all of its shape are said to lead."""
+        clusters = host.pages.clusters
         for watched in host.watched():
             if watched.rule.is_gate and (image := watched.changed.image(form)) is not None:
                 level = watched.level
-                is_there = place is not None and host.canonical(image)[0] == host.canonical(place)[0]
+                if place is not None:
+                    is_there = host.canonical(image)[0] == host.canonical(place)[0]
+                else:
+                    is_there = clusters.get(form) is not None and clusters.get(form) == clusters.get(image)
                 settled = watched.observe_redirect(form, image, url_id, callback, is_there=is_there)
                 if level.is_acting:
                     findings.settled.append(settled)
                 self._follow(host, watched, level, findings, is_same=is_there)
 
-    def _look_for_gate(self, host: HostRules, form: str, place: str) -> None:
-        """Propose that all of a shape lead to *place*, where *form* and others of it do."""
+    def _look_for_gate(self, host: HostRules, form: str, place: str, *, is_page: bool) -> None:
+        """Propose that all of a shape lead to *place*, or show it, where *form* and others of it do."""
         clusters = host.pages.clusters
         pages = (one for one, cluster in clusters.items() if cluster is None or cluster != clusters.get(place))
-        if (rule := host.gates.add(form, place, pages, lambda one: host.canonical(one)[0])) is not None:
+        rule = host.gates.add(form, place, pages, lambda one: host.canonical(one)[0], is_page=is_page)
+        if rule is not None:
             self._rules.proposals.propose_learnt(host, [rule])
 
     def _hold_jointly(self, host: HostRules, form: str, url_id: int, findings: DustFindings) -> None:

@@ -1,7 +1,7 @@
-"""Gates: URLs of one host that lead to one page, whatever they ask for. A login, a cart, a list of wishes.
+"""Gates: URLs of one host that lead to one page, or show it, whatever they ask for. A login, a cart, a list of wishes.
 
 Links to what differs say what that is: a gate is only where links say the same ("Add to cart"), and one URL that leads
-elsewhere ends it.
+elsewhere, or shows another page, ends it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Shape = tuple[int, str, tuple[str, ...]]
 
 
 class Gates:
-    """Where the URLs of one host redirect to, as far as many of one shape do.
+    """Where the URLs of one host redirect to, or whose page they show, as far as many of one shape do.
 
     Held in memory only: a host that is met again is counted from none, and a rule that was found stays.
     """
@@ -56,37 +56,43 @@ class Gates:
             if first and first[0].partition("?")[0] in self._firsts and len(self._words) < MAX_WORDS:
                 self._words[form_of(link.url)] = _DIGITS.sub("0", link.text.strip())
 
-    def add(self, form: str, place: str, pages: Iterable[str], canonical: Callable[[str], str]) -> Rule | None:
+    def add(
+        self, form: str, place: str, pages: Iterable[str], canonical: Callable[[str], str], *, is_page: bool
+    ) -> Rule | None:
         """Take note that *form* leads to *place* of its host; return what seems to hold of all URLs of the shape.
 
         It is looked at again when more lead there: the first may have had more in common.
 
         :param pages: forms of the host that were fetched and lead nowhere.
         :param canonical: form -> its canonical form.
+        :param is_page: *form* shows the page at *place*, as all of the shape do that show what others show: the
+            spellings of one product say nothing of those of the next.
         """
-        shape = _shape_of(form)
+        shape = _shape_of(form, is_page=is_page)
         if shape is None:
             return None
         if shape not in self._led and len(self._led) >= MAX_SHAPES:
             del self._led[next(iter(self._led))]
         led = self._led.setdefault(shape, {})
-        self._firsts.add(shape[1])
+        self._firsts.add(parse(form).components[0])
         if form in led or len(led) >= MOST:
             return None
         led[form] = place
         wanted = canonical(place)
         same = [one for one, there in led.items() if canonical(there) == wanted]
-        rule = _rule(same, wanted) if not len(same) % FIRST and self._say_the_same(same) else None
+        is_told = not len(same) % FIRST and not (is_page and len(same) < len(led)) and self._say_the_same(same)
+        rule = _rule(same, place if is_page else wanted) if is_told else None
         if rule is None:
             return None
         change, others = compiled(rule.transformation), led.keys() - set(same)
-        is_wider = any(change(parse(one)) is not None for one in (*others, *pages, place))
+        elsewhere = (*others, *pages) if is_page else (*others, *pages, place)
+        is_wider = any(change(parse(one)) is not None for one in elsewhere)
         return None if is_wider else rule
 
     def _say_the_same(self, forms: Iterable[str]) -> bool:
         """Tell whether links to *forms* have few texts, as far as they are known of some."""
         words = [self._words[form] for form in forms if form in self._words]
-        return SAME_WORDS * len({*words}) <= len(words) and all(words)
+        return len(words) >= SAME_WORDS * len({*words}) > 0 and all(words)
 
 
 def destination_of(form: str, location: str) -> str:
@@ -99,12 +105,15 @@ def destination_of(form: str, location: str) -> str:
     return str(there.with_arguments(tuple(kept)))
 
 
-def _shape_of(form: str) -> _Shape | None:
-    """Return what URLs of one machine have in common; ``None`` where nothing but their name tells."""
+def _shape_of(form: str, *, is_page: bool) -> _Shape | None:
+    """Return what URLs of one machine have in common: of pages all but their numbers; ``None`` where nothing but their
+    name tells.
+    """
     url = parse(form)
     if len(tokens_of(url.local)) <= 2 or WILDCARD.search(url.local):
         return None
-    return len(tokens_of(url.local)), url.components[0], tuple(map(argument_name, url.arguments or ()))
+    names = _DIGITS.sub("0", url.path) if is_page else url.components[0]
+    return len(tokens_of(url.local)), names, tuple(map(argument_name, url.arguments or ()))
 
 
 def _rule(forms: Sequence[str], place: str) -> Rule | None:

@@ -80,7 +80,10 @@ def _claim(url: str, host: str, there: str) -> Claim | None:
 
 
 def _shape(url: UrlPattern) -> str:
-    """Return what URLs of one machine have in common: the first name of the path, how many follow, the arguments."""
+    """Return what URLs of one machine have in common: the names of the arguments and of the path, but for the last that
+    is not the first and for those that are no word.
+    """
     first, *others = url.path.strip("/").split("/")
+    places = "".join(f"/{name}" if name.isalpha() else "/*" for name in others[:-1])
     names = "&".join(dict.fromkeys(map(argument_name, url.arguments or ())))
-    return f"/{_DIGITS.sub('0', first)}{'/*' * len(others)}{'?' * bool(names)}{names}"
+    return f"/{_DIGITS.sub('0', first)}{places}{'/*' * bool(others)}{'?' * bool(names)}{names}"
