@@ -55,10 +55,6 @@ class TestGates:
     def test_what_leads_to_its_own_shape_is_none(self):
         assert found([f"/item/{number}" for number in range(FIRST)], to="/item/login") == []
 
-    def test_links_without_a_text_that_is_known_tell_nothing(self):
-        gates, urls = Gates(), [f"{HOST}/apply/{number}" for number in range(FIRST)]
-        assert not any(gates.add(url, f"{HOST}/login", [], str, is_page=False) for url in urls)
-
 
 class TestOfPages:
     """URLs that lead nowhere, and all show the page at the first of them."""
@@ -70,6 +66,10 @@ class TestOfPages:
 
     def test_one_that_shows_another_page_says_otherwise(self):
         assert found(self.URLS, to="/apply/0/form", pages=["/apply/99/form"], is_page=True) == []
+
+    def test_links_of_which_no_text_is_known_tell_nothing(self):
+        gates = Gates()
+        assert not any(gates.add(HOST + url, f"{HOST}/apply/0/form", [], str, is_page=True) for url in self.URLS)
 
     def test_another_name_in_the_path_is_another_shape(self):
         assert found(self.URLS, to="/apply/0/form", pages=["/apply/99/letters"], is_page=True) != []

@@ -1,4 +1,6 @@
-"""URLs that lead to one page whatever they ask for are asked for a few times; what is behind any of them is found."""
+"""URLs that lead to one page, or show it, whatever they ask for are asked for a few times; what is behind any of them is
+found.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,21 @@ from web import redirect
 
 HOST = "http://site.example"
 N = 40
+PASSWORD = "<form method='post' action='/login'><input name='user'><input type='password' name='secret'></form>"
 
 
-def web(opens):
-    """Pages with a link each to what asks for a login, but for those numbers that it *opens* for."""
+def web(opens, closed, n):
+    """Pages with a link each to what answers *closed*, but for those numbers that it *opens* for."""
 
     def answer(request):
         place = Place.of(request)
-        number, links = place.number, [(f"/page/{one}", f"page {one}") for one in range(0, N, 9)]
+        number, links = place.number, [(f"/page/{one}", f"page {one}") for one in range(0, n, 9)]
         if place.path.startswith("/login"):
             return page("login", "Sign in", article("login", words=40))
         if place.path.startswith("/members/") and not opens(number):
-            return redirect(f"/login?next={place.path}")
-        if place.path == "/" or number < N:
-            links += [(f"/page/{number + one}", f"page {number + one}") for one in (1, 2) if number + one < N]
+            return closed(place)
+        if place.path == "/" or number < n:
+            links += [(f"/page/{number + one}", f"page {number + one}") for one in (1, 2) if number + one < n]
             links += [(f"/members/{number}", "For members")] if number >= 0 else []
             key = f"{place.path}"
             return page(key, key, article(key), links)
@@ -32,8 +35,20 @@ def web(opens):
     return lambda: answer
 
 
-async def crawled(opens, mode):
-    scenario = Scenario(name="gates", tried="", pages=web(opens), seeds=(f"{HOST}/",), modes=(mode,))
+def leads(place):
+    return redirect(f"/login?next={place.path}")
+
+
+def shows(place):
+    return page("closed", "Sign in", article("closed", words=40) + PASSWORD)
+
+
+def says_nothing(place):
+    return page("none", "Comments", article("none", words=40))
+
+
+async def crawled(opens, mode, closed=leads, n=N):
+    scenario = Scenario(name="gates", tried="", pages=web(opens, closed, n), seeds=(f"{HOST}/",), modes=(mode,))
     return (await outcomes_of(scenario))[0]
 
 
@@ -47,9 +62,26 @@ async def test_a_login_is_asked_for_a_few_times():
 
 
 @pytest.mark.asyncio
+async def test_one_that_is_shown_is_asked_for_a_few_times():
+    outcome = await crawled(lambda number: False, "demote", shows, 3 * N)
+    assert not outcome.problems
+    assert len(outcome.plain.asked) > 1.9 * 3 * N
+    assert len(outcome.ours.asked) < 1.6 * 3 * N
+    assert reasons(outcome.ours)["dust-rule/drop"] > N
+
+
+@pytest.mark.asyncio
+async def test_pages_that_ask_for_no_password_stand_for_no_other():
+    outcome = await crawled(lambda number: number in {17, 29}, "drop", says_nothing)
+    assert not outcome.problems
+    assert len(outcome.ours.asked) == len(outcome.plain.asked)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("closed", [leads, shows])
 @pytest.mark.parametrize(
     ("opens", "mode"), [(lambda number: number >= N // 2, "demote"), (lambda number: number % 8 == 7, "drop")]
 )
-async def test_what_is_behind_some_is_found(opens, mode):
-    outcome = await crawled(opens, mode)
+async def test_what_is_behind_some_is_found(opens, mode, closed):
+    outcome = await crawled(opens, mode, closed)
     assert not outcome.problems

@@ -11,7 +11,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.contents import callback_in, callback_number, content_of, form_of, is_of_links
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
-from scrapy_replica.crawl.urls.gates import destination_of
+from scrapy_replica.crawl.urls.gates import destination_of, is_closed
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.leads import Lead, leads_of, pack_leads, unpack_leads
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
@@ -103,7 +103,7 @@ class Dust:
         aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), host.name, form)]
         self._enter(host, form, url_id, content, cluster, aliases, news)
         self._hold_against_gates(host, form, None, url_id, callback_number(callback), findings)
-        if twin is not None and host.pages.clusters.get(place := form_of(twin.url)) == cluster:
+        if twin is not None and is_closed(page) and host.pages.clusters.get(place := form_of(twin.url)) == cluster:
             self._look_for_gate(host, form, place, is_page=True)
         self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
