@@ -1,6 +1,4 @@
-"""URLs that lead to one page, or show it, whatever they ask for are asked for a few times; what is behind any of them is
-found.
-"""
+"""URLs that lead to one page, or show it, are asked for a few times; what is behind any of them is found."""
 
 from __future__ import annotations
 
