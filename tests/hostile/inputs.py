@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from random import Random
+from tempfile import gettempdir
 from typing import Any
 
+import numpy as np
+from lxml.html import document_fromstring
 from scrapy import Request
 from web import HTML
 
 from hostile.building import Answer, Site, page, site, text
 from hostile.copies import GOOD, top
 from hostile.scenario import KEY, Follower, Scenario, Topical, item
+from scrapy_replica.pages.beside import hash_of_beside
+from scrapy_replica.pages.collection import row_of, write_collection
+from scrapy_replica.pages.page import page_from_tree
 
 BODY = "<html><head><title>{title}</title></head><body>{body}</body></html>"
 
@@ -260,6 +270,31 @@ def refusing() -> Any:
     return answer
 
 
+COLLECTION = Path(gettempdir()) / f"collection-{os.getpid()}.index"
+
+
+def site_that_is_half_collected() -> Site:
+    return site(GOOD, 80, fanout=2)
+
+
+@contextmanager
+def collected() -> Iterator[None]:
+    """Write the collection, of the texts of every second page: half of them of this host, half of another one."""
+    rows = []
+    for number, (url, (_, _, html)) in enumerate(site_that_is_half_collected().items()):
+        said = page_from_tree(document_fromstring(html), url)
+        host = GOOD if number % 4 == 1 else "elsewhere.example"
+        rows += (
+            [row_of(said.signature, host, said.title, hash_of_beside(said))] if number % 2 and said.signature else []
+        )
+    with COLLECTION.open("wb") as file:
+        write_collection([np.array(rows, dtype=np.uint64).reshape(-1, 3)], "learned", file, COLLECTION.parent)
+    try:
+        yield
+    finally:
+        COLLECTION.unlink()
+
+
 SCENARIOS = [
     Scenario(
         name="odd characters",
@@ -335,6 +370,15 @@ SCENARIOS = [
         seeds=top(GOOD),
         modes=("demote", "drop"),
         settings={"ROBOTSTXT_OBEY": True},
+    ),
+    Scenario(
+        name="collected elsewhere",
+        tried="A collection has every second page, in part of this host: their links wait, and all else lies behind.",
+        pages=site_that_is_half_collected,
+        seeds=top(GOOD),
+        modes=("demote", "drop"),
+        settings={"REPLICA_KNOWN": str(COLLECTION)},
+        around=collected,
     ),
     Scenario(
         name="short pages",
