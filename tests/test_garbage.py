@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import ClassVar
 
 import pytest
+from scrapy import Spider
 from web import REPLICA, crawl, page
 
 from scrapy_replica import TopicSpider
@@ -115,3 +117,27 @@ async def test_after_a_crawl_nothing_is_spared(monkeypatch):
     await crawl(Looking, {"http://a.example/": page()}, REPLICA, seeds="http://a.example/")
     assert spared[0] > 0
     assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.asyncio
+async def test_a_page_goes_when_its_callback_is_through():
+    """Scrapy's response and its selector hold each other, so that pages wait for a collection, which come seldom."""
+    seen: list[weakref.ref] = []
+    alive: list[int] = []
+
+    class Following(Spider):
+        name = "following"
+        start_urls: ClassVar = ["http://a.example/0"]
+
+        def parse(self, response):
+            gc.disable()
+            alive.append(sum(one() is not None for one in seen))
+            seen.append(weakref.ref(response))
+            yield from response.follow_all(css="a")
+
+    try:
+        await crawl(Following, {f"http://a.example/{n}": page([f"/{n + 1}"]) for n in range(10)}, REPLICA)
+    finally:
+        gc.enable()
+    assert len(alive) == 10
+    assert max(alive) <= 2

@@ -16,6 +16,7 @@ from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.items import given_hash, item_hashes
 from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.observer import observation_of
+from scrapy_replica.components.pages import let_go
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.scope import belongs, outsiders
 from scrapy_replica.crawl.urls.contents import form_of
@@ -97,6 +98,7 @@ class LateOutputMiddleware(Middleware):
                 await sleep(0)
         finally:
             self._end(found_on, response.request)
+            let_go(response)
 
     def _judged(self, found_on: _FoundOn, asked_by: Request, outputs: list[Any]) -> Iterator[Any]:
         requests, given = [output for output in outputs if isinstance(output, Request)], set[int]()
