@@ -76,7 +76,7 @@ class TestJudge:
         from scrapy_replica.sites import judge as module
 
         for values, expected in zip(rows, columns_of(raw), strict=True):
-            np.testing.assert_allclose(module._columns_of_one(values), expected)
+            np.testing.assert_allclose(module.columns_of_one(values), expected)
         codes = judge.intervals.codes(columns_of(raw))
         for values, code in zip(columns_of(raw), codes, strict=True):
             assert judge.intervals.code(values.tolist()) == code.tolist()

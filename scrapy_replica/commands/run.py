@@ -173,7 +173,7 @@ class Run:
         self._border = border_of(Config.from_settings(settings), opts.seeds)
         self.crawler.signals.connect(self._opened, signals.spider_opened)
         _in_one_line()
-        undo = _fresh(settings.get("JOBDIR"))
+        undo = undoing(settings.get("JOBDIR"))
         told = {"fields": opts.fields, "new_only": opts.new_only}
         task = process.crawl(self.crawler, seeds=opts.seeds, domains=opts.domains, **told)
         process.start()
@@ -231,7 +231,7 @@ class Run:
         }
 
 
-def _fresh(job: str | None) -> Callable[[], None]:
+def undoing(job: str | None) -> Callable[[], None]:
     """Return what takes a job away that a crawl made and could not begin; what was there before stays."""
     folder = Path(job or "")
     if job is None or is_begun(job):
@@ -254,7 +254,7 @@ def _fresh(job: str | None) -> Callable[[], None]:
 def _in_one_line() -> None:
     """Let what cannot be downloaded be told in one line, without the trace of the calls that tried."""
     for name in ("scrapy.core.scraper", "scrapy.downloadermiddlewares.robotstxt"):
-        logging.getLogger(name).addFilter(_without_trace)
+        logging.getLogger(name).addFilter(without_trace)
     logging.getLogger("scrapy.downloadermiddlewares.retry").addFilter(_is_told_once)
 
 
@@ -263,7 +263,8 @@ def _is_told_once(record: logging.LogRecord) -> bool:
     return record.levelno < logging.ERROR
 
 
-def _without_trace(record: logging.LogRecord) -> bool:
+def without_trace(record: logging.LogRecord) -> bool:
+    """Take the trace off what says that a download failed, and leave out that a robots.txt cannot be had."""
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
     # The message as it is written in the code: an item that is told in it may have no words, or too many.
     if not str(record.msg).startswith("Error downloading "):

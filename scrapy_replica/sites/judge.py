@@ -70,7 +70,7 @@ def columns_of(raw: FloatArray) -> FloatArray:
     return np.column_stack([parts, consent, known.mean(axis=1) * left, weakest])
 
 
-def _columns_of_one(raw: Sequence[float]) -> list[float]:
+def columns_of_one(raw: Sequence[float]) -> list[float]:
     """Return what :func:`columns_of` does for one pair, without NumPy's 2 us a step."""
     paths, near, low, middle, titles, consent, other_numbers, other_version, hreflang = raw
     if not math.isnan(other_numbers):
@@ -102,7 +102,7 @@ class Judge:
 
     def score(self, pair: Comparison) -> float:
         """Return how sure the judge is that *pair* is one site, 0..1; what :meth:`scores` says, for one pair."""
-        columns = _columns_of_one(features_of(pair, RAW))
+        columns = columns_of_one(features_of(pair, RAW))
         vote = 1 - self.lac.alpha_one(self.intervals.code(columns))
         return vote if vote <= MAJORITY else max(columns[_LIKENESS], MAJORITY)
 
@@ -210,7 +210,7 @@ def judge_at(path: Path | None) -> Judge:
 
 def likeness_of(pair: Comparison) -> float:
     """Return the mean of paths, simhash, shingles and titles times consent, 0..1; unknown counts as 0."""
-    return _columns_of_one(features_of(pair, RAW))[_LIKENESS]
+    return columns_of_one(features_of(pair, RAW))[_LIKENESS]
 
 
 def obvious_labels(raw: FloatArray, n_aligned: IntArray, is_candidate: BoolArray) -> IntArray:

@@ -127,16 +127,16 @@ class TestDraw:
 
         counts, rng = np.zeros(size, int), Start()
         for rng.start in range(size):
-            places = pairs._every_nth(np.array([size]), np.array([take]), rng)
+            places = pairs.every_nth(np.array([size]), np.array([take]), rng)
             assert len(set(places.tolist())) == take
             counts[places] += 1
         assert counts.tolist() == [take] * size
 
     def test_places_in_a_triangle(self):
-        left, right = pairs._in_triangle(np.arange(45))
+        left, right = pairs.in_triangle(np.arange(45))
         assert sorted(zip(left.tolist(), right.tolist(), strict=True)) == sorted(combinations(range(10), 2))
         far = np.array([10**13 * (10**13 - 1) // 2 - 1, 10**9 * (10**9 - 1) // 2])
-        assert [each.tolist() for each in pairs._in_triangle(far[1:])] == [[0], [10**9]]
+        assert [each.tolist() for each in pairs.in_triangle(far[1:])] == [[0], [10**9]]
 
     def test_equal_pages_alone(self):
         drawn = draw(prints_of(["one and the same text"] * 30), 100, np.random.default_rng(0))

@@ -25,9 +25,9 @@ from scrapy_replica.lab.generation import build as building
 from scrapy_replica.lab.generation import laws, measured
 from scrapy_replica.lab.generation.archive import batch_of
 from scrapy_replica.lab.generation.build import build
-from scrapy_replica.lab.generation.links import _in_order
-from scrapy_replica.lab.generation.plan import CALENDAR, DUST, FACET, MIRRORED, PLAIN, _sums_to_root, make_plan
-from scrapy_replica.lab.generation.statistics import _distances, exponent, statistics
+from scrapy_replica.lab.generation.links import in_order
+from scrapy_replica.lab.generation.plan import CALENDAR, DUST, FACET, MIRRORED, PLAIN, make_plan, sums_to_root
+from scrapy_replica.lab.generation.statistics import distances, exponent, statistics
 from scrapy_replica.lab.generation.text import added, counted
 from scrapy_replica.lab.generation.vocabulary import make_vocabulary, pseudo_word
 from scrapy_replica.lab.generation.web import TOPICS, Web
@@ -85,7 +85,7 @@ class TestParts:
         expected = list(value)
         for node in range(1, n):
             expected[node] += expected[parent[node]]
-        assert _sums_to_root(np.array(parent), np.array(value)).tolist() == expected
+        assert sums_to_root(np.array(parent), np.array(value)).tolist() == expected
 
     @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 6))))
     def test_words_are_counted_by_row(self, words):
@@ -99,7 +99,7 @@ class TestParts:
     @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(0, 9))))
     def test_of_links_to_one_page_the_first_stays(self, links):
         row, target, order = (np.array([link[k] for link in links], dtype=np.int64) for k in range(3))
-        start, kept = _in_order(row, target, order, 5)
+        start, kept = in_order(row, target, order, 5)
         for r in range(5):
             expected = dict.fromkeys(t for _, t in sorted((o, t) for k, t, o in links if k == r))
             found = target[kept[start[r] : start[r + 1]]].tolist()
@@ -130,7 +130,7 @@ class TestParts:
                     expected[target] = expected[page] + 1
                     ahead.append(target)
         source, target = (np.array([edge[k] for edge in edges], dtype=np.int64) for k in (0, 1))
-        found = _distances(n, source, target, np.arange(n) == begin, 3)
+        found = distances(n, source, target, np.arange(n) == begin, 3)
         assert found.tolist() == [expected.get(page, -1) for page in range(n)]
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scrapy_replica.lab.training.train_extractor import _exported
+from scrapy_replica.lab.training.train_extractor import exported
 from scrapy_replica.pages.trees import BoostedTrees
 
 
@@ -16,7 +16,7 @@ class TestBoostedTrees:
         model = ensemble.HistGradientBoostingClassifier(
             max_leaf_nodes=9, max_iter=20, min_samples_leaf=5, early_stopping=False, random_state=0
         ).fit(samples, labels)
-        trees = _exported(model)
+        trees = exported(model)
         again = BoostedTrees.from_arrays(trees.to_arrays("x_"), "x_")
         expected = model.decision_function(samples)
         assert np.allclose(trees.log_odds(samples.T), expected, atol=1e-4)
@@ -27,4 +27,4 @@ class TestBoostedTrees:
         samples = np.zeros((100, 2), np.float32)
         model = ensemble.HistGradientBoostingClassifier(max_leaf_nodes=9, max_iter=3, early_stopping=False)
         model.fit(samples, np.arange(100) < 30)
-        assert np.allclose(_exported(model).log_odds(samples.T), model.decision_function(samples), atol=1e-5)
+        assert np.allclose(exported(model).log_odds(samples.T), model.decision_function(samples), atol=1e-5)

@@ -351,7 +351,7 @@ class TestWhatCannotBegin:
         assert [path.name for path in (tmp_path / "job").iterdir()] == ["replica.sqlite.bak"]
 
     def test_a_crawl_that_is_refused_beside_another_leaves_its_job(self, tmp_path):
-        undo = run._fresh(str(tmp_path / "job"))
+        undo = run.undoing(str(tmp_path / "job"))
         (tmp_path / "job").mkdir()
         beside = SqliteCrawlDB(tmp_path / "job")
         undo()
@@ -362,7 +362,7 @@ class TestWhatCannotBegin:
         def told(text):
             error = OSError("the disk of a pipeline")
             record = logging.LogRecord("scrapy.core.scraper", logging.ERROR, "", 1, text, (), (OSError, error, None))
-            return run._without_trace(record), record.exc_info is not None
+            return run.without_trace(record), record.exc_info is not None
 
         assert told("Spider error processing <GET http://a.example/> (referer: None)") == (True, True)
         assert told("Error downloading <GET http://a.example/>") == (True, False)
@@ -373,7 +373,7 @@ class TestWhatCannotBegin:
         for _ in range(100_000):
             item = [item]
         record = logging.LogRecord("scrapy.core.scraper", logging.DEBUG, "", 1, "Scraped %s", (item,), None)
-        assert run._without_trace(record)
+        assert run.without_trace(record)
 
     def test_a_dead_seed_is_one_line_and_its_job_goes_on_with_no_other_site(self, tmp_path):
         once = ("-s", "RETRY_ENABLED=False", *HASTE)

@@ -17,7 +17,7 @@ from scrapy_replica.crawl.urls.leads import unpack_leads
 from scrapy_replica.crawl.urls.rule_proposals import RuleProposals
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
-from scrapy_replica.crawldb.pages import GONE
+from scrapy_replica.crawldb.pages import GONE, HostPage
 from scrapy_replica.crawldb.remote import RemotePage
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.host_cache import HostCache
@@ -96,16 +96,19 @@ class CrawlRules:
             if not is_told or form in found.pages.clusters:
                 continue
             url_ids[form] = page.url_id
-            aliases, leads = json.loads(page.aliases or "[]"), unpack_leads(page.leads or b"")
-            found.pages.add(form, page.content, page.cluster, aliases, leads)
-            if page.url_id in self._db.added.ids:
-                found.pages.unlinked.add(form)
+            self._add_page(found, form, page)
             if found.pages.is_due():
                 found.pages.mark_learnt_from()  # it was learnt from then: the next lesson comes when it would have come
         for row in self._db.rules.of_host(name):
             found.take(row, url_ids)
         found.put_in_force()
         return found
+
+    def _add_page(self, host: HostRules, form: str, page: HostPage | RemotePage) -> None:
+        aliases, leads = json.loads(page.aliases or "[]"), unpack_leads(page.leads or b"")
+        host.pages.add(form, page.content, page.cluster, aliases, leads)
+        if page.url_id in self._db.added.ids:
+            host.pages.unlinked.add(form)
 
     def forget(self, host: str) -> None:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
@@ -180,9 +183,7 @@ class CrawlRules:
             host.gone(form)
         if page.status != HTTPStatus.OK or page.leads is None or form in host.pages.clusters:
             return
-        host.pages.add(form, page.content, page.cluster, json.loads(page.aliases or "[]"), unpack_leads(page.leads))
-        if page.url_id in self._db.added.ids:
-            host.pages.unlinked.add(form)
+        self._add_page(host, form, page)
         for watched in host.watched():
             watched.see(form, page.cluster, page.url_id, host.pages.clusters, host.pages)
         if page.cluster is not None:

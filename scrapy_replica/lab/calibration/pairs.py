@@ -95,10 +95,10 @@ def _near_pairs(prints: Prints, most: int, rng: np.random.Generator, tell: Tell)
     sizes = blocks.sizes
     taken = thinned(sizes, most)
     block = np.repeat(np.arange(len(sizes)), taken)
-    slots = _every_nth(sizes, taken, rng)
+    slots = every_nth(sizes, taken, rng)
     first, second = np.divmod(slots, blocks.right_size[block])
     is_own = (blocks.left == blocks.right)[block]
-    first[is_own], second[is_own] = _in_triangle(slots[is_own])
+    first[is_own], second[is_own] = in_triangle(slots[is_own])
     left, right = members[blocks.left[block] + first], members[blocks.right[block] + second]
     legacy, simhash, band = _compared(prints, left, right, tell)
     weight = (blocks_each * sizes / taken)[block].astype(np.float32)
@@ -117,8 +117,8 @@ def _evenly(prints: Prints, most: int, rng: np.random.Generator, tell: Tell) -> 
     """Return *most* of all pairs, and the first band that each shares, or -1."""
     every = np.array([prints.n_pairs])
     order = rng.permutation(len(prints)).astype(np.int32)  # as they are, pages that lie close would come at a beat
-    slots = _every_nth(every, np.array([most]), rng)
-    left, right = (order[side] for side in _in_triangle(slots))
+    slots = every_nth(every, np.array([most]), rng)
+    left, right = (order[side] for side in in_triangle(slots))
     legacy, simhash, band = _compared(prints, left, right, tell)
     return Pairs(left, right, legacy, simhash, np.full(most, every[0] / max(most, 1), dtype=np.float32)), band
 
@@ -137,7 +137,7 @@ def thinned(sizes: IntArray, most: int) -> IntArray:
     return np.minimum(sizes, level)
 
 
-def _every_nth(sizes: IntArray, taken: IntArray, rng: np.random.Generator) -> IntArray:
+def every_nth(sizes: IntArray, taken: IntArray, rng: np.random.Generator) -> IntArray:
     """Return places within blocks of *sizes* at equal steps from a random start, *taken* of each, block by block.
 
     In a block each place has the same probability, taken / size, and none is drawn twice (systematic sampling, Madow
@@ -150,7 +150,7 @@ def _every_nth(sizes: IntArray, taken: IntArray, rng: np.random.Generator) -> In
     return places
 
 
-def _in_triangle(slots: IntArray) -> tuple[IntArray, IntArray]:
+def in_triangle(slots: IntArray) -> tuple[IntArray, IntArray]:
     """Return i < j of the *slots* j (j - 1) / 2 + i."""
     right = ((1 + np.sqrt(1 + 8 * slots.astype(np.float64))) / 2).astype(np.int64)
     right -= right * (right - 1) // 2 > slots

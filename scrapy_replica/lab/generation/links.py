@@ -76,7 +76,7 @@ class Linker:
         source, target, order = (np.concatenate(columns) for columns in zip(*edges, strict=True))
         kept = (target < len(plan)) & (source != target)
         source, target = source[kept], target[kept]
-        start, chosen = _in_order(source - first, target, order[kept], stop - first)
+        start, chosen = in_order(source - first, target, order[kept], stop - first)
         own = self._anchored(chance, Links(start, target[chosen], np.zeros(0, np.int32)))
         return self._with_copies(own, first, stop)
 
@@ -189,7 +189,7 @@ class Linker:
         is_inside = (plan.host_start[original] <= target[links]) & (target[links] < plan.host_start[original + 1])
         kept = target != row + first
         kept[links[is_inside]] = False
-        order, chosen = _in_order(row[kept], target[kept], np.flatnonzero(kept), stop - first)
+        order, chosen = in_order(row[kept], target[kept], np.flatnonzero(kept), stop - first)
         chosen = np.flatnonzero(kept)[chosen]
         return Links(order, target[chosen], anchor[chosen])
 
@@ -197,7 +197,7 @@ class Linker:
 _Edges = tuple[IntArray, IntArray, IntArray]
 
 
-def _in_order(row: IntArray, target: IntArray, order: IntArray, n: int) -> tuple[IntArray, IntArray]:
+def in_order(row: IntArray, target: IntArray, order: IntArray, n: int) -> tuple[IntArray, IntArray]:
     """Return which links of *n* rows stay, of those to one page the first, by row and order, and where rows start."""
     by_target = np.lexsort((order, target, row))
     is_first = np.diff(row[by_target], prepend=-1) != 0

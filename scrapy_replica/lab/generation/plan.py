@@ -141,7 +141,7 @@ class _Draft:
     def _draw_subjects(self, chance: np.random.Generator) -> None:
         step = _steps(chance, DIRECTORY_STEPS, len(self.directory_first))
         step[self.first_directory] = _steps(chance, HOST_STEPS, len(self.sizes))
-        subject = _sums_to_root(self.directory_parent, step)
+        subject = sums_to_root(self.directory_parent, step)
         of_page = _steps(chance, PAGE_STEPS, self.n)
         of_page[self.directory_first] = 0
         self.subject = ((subject[self.directory] + of_page) % SUBJECTS).astype(np.int16)
@@ -195,7 +195,7 @@ def _steps(chance: np.random.Generator, shares: tuple[tuple[int, float], ...], n
     return found
 
 
-def _sums_to_root(parent: IntArray, value: IntArray) -> IntArray:
+def sums_to_root(parent: IntArray, value: IntArray) -> IntArray:
     """Return the sum of *value* over each node and its ancestors; the root is node 0, its own parent."""
     total, parent = value.copy(), parent.copy()
     root, total[0] = value[0], 0

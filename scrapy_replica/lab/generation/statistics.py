@@ -112,7 +112,7 @@ def _of_links(documents: Documents, columns: _Columns) -> dict[str, float]:
         "links.in_directory": float((directory[source] == directory[target]).sum() / links),
         "links.navigation": float((times[place] > SHARED * of_host).sum() / links),
         "links.back": float(back / links),
-        "reached": float((_distances(n, source, target, np.isin(np.arange(n), documents.seeds), n) >= 0).mean()),
+        "reached": float((distances(n, source, target, np.isin(np.arange(n), documents.seeds), n) >= 0).mean()),
     }
 
 
@@ -143,7 +143,7 @@ def _of_topic(documents: Documents, columns: _Columns, relevant: BoolArray) -> d
     directory = columns.directory
     sizes, found = np.bincount(directory), np.bincount(directory[relevant])
     full = found > 0.5 * sizes[: len(found)]
-    distance = _distances(n, target, source, relevant, STEPS)
+    distance = distances(n, target, source, relevant, STEPS)
     profile: FloatArray = np.bincount(distance[distance >= 0], minlength=STEPS + 1) / n
     from_relevant, to_relevant = relevant[source], relevant[target]
     return {
@@ -155,7 +155,7 @@ def _of_topic(documents: Documents, columns: _Columns, relevant: BoolArray) -> d
     }
 
 
-def _distances(n: int, source: IntArray, target: IntArray, begin: BoolArray, most: int) -> IntArray:
+def distances(n: int, source: IntArray, target: IntArray, begin: BoolArray, most: int) -> IntArray:
     """Return the links from the nearest of *begin* to each page, at most *most*; -1 beyond."""
     by_source = np.argsort(source, kind="stable")
     ends, target = np.searchsorted(source[by_source], np.arange(n + 1)), target[by_source]

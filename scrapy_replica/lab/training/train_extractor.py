@@ -158,10 +158,10 @@ def _fit(rows: Sequence[Float32Array], examples: Sequence[Example], options: dic
     linear.fit(np.concatenate([scaled[positive], scaled[negative]]), labels, sample_weight=both_weights)
     slopes = linear.coef_[0] / scale
     intercept = float(linear.intercept_[0] - slopes @ logarithms.mean(axis=0))
-    return BlendedModel(_exported(boosted), slopes.astype(np.float32), intercept)
+    return BlendedModel(exported(boosted), slopes.astype(np.float32), intercept)
 
 
-def _exported(model: Any) -> BoostedTrees:
+def exported(model: Any) -> BoostedTrees:
     trees = [predictor.nodes for (predictor,) in model._predictors]  # noqa: SLF001 - scikit-learn has no public way
     count = len(trees)
     splits = np.zeros((count, SPLITS), np.uint8)
