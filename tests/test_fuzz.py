@@ -76,6 +76,19 @@ class TestDamagedJobs:
         with pytest.raises(KeyError), reading(str(job)):
             raise KeyError("of the command")
 
+    def test_a_url_that_no_crawl_writes(self, job):
+        with closing(sqlite3.connect(job / FILE_NAME)) as file, file:
+            assert file.execute("UPDATE urls SET permission = 99 WHERE state = 0").rowcount
+
+        def gone_on_with(job):
+            store = SqliteCrawlDB(job, "topic")
+            try:
+                assert store.urls.take() is not None
+            finally:
+                store.abandon()
+
+        assert "malformed row" in refusal(job, gone_on_with)
+
     def test_a_visit_that_cannot_be_unpacked(self, job):
         with closing(sqlite3.connect(job / FILE_NAME)) as file, file:
             assert file.execute("UPDATE visits SET body = X'789C00'").rowcount

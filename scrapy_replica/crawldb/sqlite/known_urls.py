@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy_replica.crawldb.contract import Known, Permission, UrlRow
 from scrapy_replica.crawldb.remote import FoundUrl
-from scrapy_replica.crawldb.sqlite.connection import Connection
+from scrapy_replica.crawldb.sqlite.connection import Connection, damaged
 from scrapy_replica.crawldb.sqlite.hosts import HostTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, STATES, WAITING
 from scrapy_replica.crawldb.sqlite.table import Table
@@ -71,7 +71,10 @@ class KnownUrls(Table):
 
     def _waiting(self, row: Sequence[Any]) -> UrlRow:
         url_id, host, url, key, score, priority, is_demoted, depth, parent, payload, permission, was_fetched = row
-        name, slot = self.hosts.rows[host]
+        try:
+            (name, slot), permitted = self.hosts.rows[host], PERMISSIONS[permission]
+        except (LookupError, TypeError) as error:
+            raise damaged(f"a URL of host {host!r} and permission {permission!r}") from error
         return UrlRow(
             url_id,
             name,
@@ -84,7 +87,7 @@ class KnownUrls(Table):
             depth,
             parent,
             payload,
-            PERMISSIONS[permission],
+            permitted,
             bool(was_fetched),
         )
 
