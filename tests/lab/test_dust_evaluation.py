@@ -289,7 +289,7 @@ class TestCommand:
         assert ["values", "1.000", "1.000", "120", "120", "0"] in lines
         assert [line[-2:] for line in lines if line[:2] == ["100%", "of"]] == [["1.000", "1.000"]]
         assert max(map(len, out.splitlines()[:60])) <= 80
-        assert "  drop sid [everywhere] support" in out
+        assert "  on h the page is the same without the argument sid; support" in out
         assert "?sid=0 -> http://h/p" in out or "?sid=1 -> http://h/p" in out
 
 
