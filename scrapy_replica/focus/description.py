@@ -61,7 +61,7 @@ class Description:
     @property
     def _odds(self) -> float:
         """By what the odds of a share are multiplied, so that the share that is enough becomes .5."""
-        enough = 0.5 * math.sqrt(min(1.0, FEW / len(self._weights)))
+        enough = 0.5 * math.sqrt(FEW / max(FEW, len(self._weights)))
         return (1.0 - enough) / enough
 
     def relevance(self, terms: Terms) -> float:
