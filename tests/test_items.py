@@ -114,6 +114,14 @@ class TestWhatCounts:
             found.add(frozenset(item_hashes([{"name": "Good", field: value}], response)))
         assert len(found) == 2
 
+    def test_what_the_add_on_says_does_not_count_whatever_it_is_called(self):
+        found = set()
+        for novelty, score in (("novel", 0.31), (Novelty.EXACT_DUPLICATE, 0.42)):
+            item = {"name": "Lamp", "new": novelty, "score": score}
+            found.add(frozenset(item_hashes([item], HtmlResponse(URL, body=BODY), (novelty, score))))
+        assert found == {frozenset(hashes({"name": "Lamp"}))}
+        assert hashes({"name": "Lamp", "genre": "novel"}) != hashes({"name": "Lamp"})
+
     def test_what_is_url_and_time_alone_says_nothing(self):
         assert hashes({"url": URL, "at": time.time()}) == set()
         assert hashes(PageItem(url=URL, title="Lamp")) == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -45,11 +45,11 @@ class PageItem(dict[str, Any]):
     """An item that tells what the add-on thinks of a page: it is no evidence of anything else."""
 
 
-def item_hashes(items: list[Any], response: Response, twin: str | None = None) -> set[int]:
+def item_hashes(items: list[Any], response: Response, said: Sequence[object] = ()) -> set[int]:
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
-    Left out is what would make every item another one: the URL of the page and that of its *twin*, the page that it
-    repeats; of other URLs all but the last name; documents, which are judged as pages; the present time; and what a
+    Left out is what would make every item another one: the URL of the page and what the add-on *said* of it; of other
+    URLs all but the last name; documents, which are judged as pages; the present time; and what a
     machine made that the response does not hold, such as the UUID that the spider gives each item. Nothing that an
     item holds makes this fail: what is no text, number, time or collection counts as the name of its type.
     """
@@ -58,7 +58,7 @@ def item_hashes(items: list[Any], response: Response, twin: str | None = None) -
         if isinstance(item, PageItem):
             continue
         try:
-            told = "\n".join(_Reader(response, twin).read("", item, 0))
+            told = "\n".join(_Reader(response, said).read("", item, 0))
         except Exception:  # noqa: BLE001 - its class may do as it likes
             told = type(item).__name__
         if told:
@@ -66,14 +66,14 @@ def item_hashes(items: list[Any], response: Response, twin: str | None = None) -
     return found
 
 
-def given_hash(item: Any, response: Response, twin: str | None, sessions: Sessions) -> int | None:
+def given_hash(item: Any, response: Response, said: Sequence[object], sessions: Sessions) -> int | None:
     """Return 64 bits, signed, for all that *item* says, *sessions* left out; ``None`` where it cannot be read.
 
     Left out as well is what says how the page was come by, the present time, and what the spider makes up for each
     item.
     """
     try:
-        told = "\n".join(_ExactReader(response, twin, sessions).read("", item, 0))
+        told = "\n".join(_ExactReader(response, said, sessions).read("", item, 0))
     except Exception:  # noqa: BLE001 - its class may do as it likes
         return None
     return int(mmh3.hash64(told.encode("utf-8", "surrogatepass"))[0])
@@ -102,8 +102,8 @@ class RepeatedItems:
 class _Reader:
     """Reads one item."""
 
-    def __init__(self, response: Response, twin: str | None) -> None:
-        self._response, self._twin = response, twin
+    def __init__(self, response: Response, said: Sequence[object]) -> None:
+        self._response, self._said = response, said
         self._left = MAX_PARTS
 
     def read(self, name: str, value: Any, depth: int) -> Iterator[str]:
@@ -138,7 +138,7 @@ class _Reader:
         """Tell whether a field says how the page was come by: its depth, its referrer, what the add-on thinks of it."""
         if not isinstance(value, (int, float, str, bytes)):
             return False
-        if value == self._twin:
+        if value in self._said:
             return True
         name, request = path.rpartition(".")[2].lower(), self._response.request
         if name == "novelty":
@@ -181,8 +181,8 @@ class _Reader:
 class _ExactReader(_Reader):
     """Reads an item word by word, URLs and documents as well."""
 
-    def __init__(self, response: Response, twin: str | None, sessions: Sessions) -> None:
-        super().__init__(response, twin)
+    def __init__(self, response: Response, said: Sequence[object], sessions: Sessions) -> None:
+        super().__init__(response, said)
         self._sessions, self._host = sessions, host_of(response.url)
 
     def _bytes(self, raw: bytes) -> str:

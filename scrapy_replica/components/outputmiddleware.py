@@ -282,13 +282,20 @@ class _FoundOn:
         """Hashes of items that the callback gave and nobody took note of."""
 
     def take_items(self, items: list[Any]) -> None:
-        twin = self.observation.twin
-        self.items |= item_hashes(items, self._response, twin.url if twin is not None else None)
+        self.items |= item_hashes(items, self._response, self._said)
 
     def given_hash(self, item: Any, sessions: Sessions) -> int | None:
         """Return a hash of all that *item* says; ``None`` where it cannot be read."""
-        twin = self.observation.twin
-        return given_hash(item, self._response, twin.url if twin is not None else None, sessions)
+        return given_hash(item, self._response, self._said, sessions)
+
+    @cached_property
+    def _said(self) -> tuple[object, ...]:
+        """What the add-on says of the page and a callback may write into its items, whatever it calls that."""
+        of_page = self.observation
+        said: tuple[object, ...] = (of_page.novelty.value,)
+        if of_page.twin is not None:
+            said += (of_page.twin.url,)
+        return said if of_page.relevance in {0.0, 1.0} else (*said, of_page.relevance)
 
     @cached_property
     def forms(self) -> set[str]:
