@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 import uuid
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import attrs
 import pytest
@@ -121,6 +121,27 @@ class TestWhatCounts:
             found.add(frozenset(item_hashes([item], HtmlResponse(URL, body=BODY), (novelty, score))))
         assert found == {frozenset(hashes({"name": "Lamp"}))}
         assert hashes({"name": "Lamp", "genre": "novel"}) != hashes({"name": "Lamp"})
+
+    @pytest.mark.parametrize(
+        "written",
+        [
+            "%d.%m.%Y %H:%M:%S",
+            "%a %b %d %H:%M:%S %Y",
+            "%m/%d/%Y, %I:%M %p",
+            "%a, %d %b %Y %H:%M:%S GMT",
+            "%Y%m%d%H%M%S",
+        ],
+    )
+    def test_the_present_time_does_not_count_however_it_is_written(self, written):
+        now = datetime.now()
+        assert hashes({"name": "Lamp", "at": f"{now:{written}}"}) == hashes({"name": "Lamp"})
+        assert hashes({"name": "Lamp", "at": f"{now - timedelta(days=400):{written}}"}) != hashes({"name": "Lamp"})
+        page = HtmlResponse(URL, body=f"<p>{now:{written}}".encode())
+        assert item_hashes([{"name": "Lamp", "at": f"{now:{written}}"}], page) != hashes({"name": "Lamp"})
+
+    def test_a_time_as_text_in_seconds_does_not_count(self):
+        assert hashes({"name": "Lamp", "at": str(time.time())}) == hashes({"name": "Lamp"})
+        assert hashes({"name": "Lamp", "number": "1234567890"}) != hashes({"name": "Lamp"})
 
     def test_what_is_url_and_time_alone_says_nothing(self):
         assert hashes({"url": URL, "at": time.time()}) == set()

@@ -32,6 +32,9 @@ _DOCUMENT = re.compile(r"<(?:html|body|!doctype)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[0-9A-Za-z_+/=-]{16,}$")
 """Made by a machine: a UUID, a hash, a session id."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*$")
+_NUMBERS, _CLOCK = re.compile(r"\d+"), re.compile(r"(\d\d?):(\d\d)")
+LONGEST_TIME = 40
+"""Characters of a text that says nothing but the time."""
 _DAY = timedelta(days=1)
 
 
@@ -164,7 +167,7 @@ class _Reader:
             return self._last_name(text)
         if _DOCUMENT.search(text[:2_000]) or (_TIME.match(text) and _is_now(_parsed(text))):
             return ""
-        return "" if _TOKEN.match(text) and not self._holds(text) else text
+        return "" if self._is_made_up(text) else text
 
     def _last_name(self, url: str) -> str:
         """Return the last name in the path of *url*: copies of a site differ in what stands before it."""
@@ -173,6 +176,10 @@ class _Reader:
         except ValueError:
             return url
         return "" if path == own else path.rpartition("/")[2]
+
+    def _is_made_up(self, text: str) -> bool:
+        """Tell whether the spider made *text* for this item alone: a token, or the time as it writes it."""
+        return bool(_TOKEN.match(text) or _says_now(text)) and not self._holds(text)
 
     def _holds(self, text: str) -> bool:
         return text in self._response.url or text.encode("utf-8", "surrogatepass") in self._response.body
@@ -191,9 +198,8 @@ class _ExactReader(_Reader):
     def _scalar(self, value: float | str) -> str:
         if not isinstance(value, str):
             return super()._scalar(value)
-        is_made_up = _TOKEN.match(value) and not self._holds(value)
         is_now = _TIME.match(value) and _is_now(_parsed(value))
-        return "" if is_made_up or is_now else self._sessions.without(self._host, value)
+        return "" if is_now or self._is_made_up(value) else self._sessions.without(self._host, value)
 
 
 def _is_now(at: date | None) -> bool:
@@ -201,6 +207,19 @@ def _is_now(at: date | None) -> bool:
         return False
     now = datetime.now(timezone.utc) if at.tzinfo is not None else datetime.now()
     return abs(at - now) < _DAY
+
+
+def _says_now(text: str) -> bool:
+    """Tell whether *text* is the present day and hour, however they are written."""
+    if len(text) > LONGEST_TIME:
+        return False
+    times = (datetime.now(), datetime.now(timezone.utc))
+    if text.replace(".", "", 1).isdecimal():
+        return _is_timestamp(float(text)) or any(text.startswith(f"{now:%Y%m%d%H}") for now in times)
+    clock, numbers = _CLOCK.search(text), {int(number) for number in _NUMBERS.findall(text)}
+    return any(
+        clock is not None and {now.day, now.year} <= numbers and now.hour % 12 == int(clock[1]) % 12 for now in times
+    )
 
 
 def _parsed(text: str) -> datetime | None:
