@@ -62,6 +62,20 @@ async def test_where_the_items_agree_links_of_duplicates_are_saved_as_without_it
     assert len(ours.items) <= 0.8 * len(plain.items)
 
 
+async def test_it_is_told_that_each_item_of_a_repeated_page_is_new(caplog):
+    class Counting(Late):
+        def parse(self, response):
+            for output in super().parse(response):
+                yield output | {"number": next(numbers)} if isinstance(output, dict) else output
+
+    numbers = count(1000)
+    caplog.set_level("INFO")
+    await crawl(Late, two_fronts(False), DROP)
+    assert "leave it out" not in caplog.text
+    await crawl(Counting, two_fronts(False), DROP)
+    assert "81 of 81 pages with the text of another page gave items that no page gave before" in caplog.text
+
+
 async def test_items_that_tell_how_the_page_was_come_by_save_as_much():
     class Telling(Late):
         def parse(self, response):

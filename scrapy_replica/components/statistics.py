@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+MANY, MOST = 20, 0.9
+"""Pages that repeat others and gave new items, and their share of all that repeat others, of which the user is told."""
+
 SCRAPY_STATS = ("scheduler/", "dupefilter/")
 """Counts that keep the names that Scrapy's own components use."""
 
@@ -40,6 +43,14 @@ def sum_up(crawl: Crawl, stats: StatsCollector, folder: str | None) -> None:
             "scrapy-replica: nothing waits in %s, all was fetched: another JOBDIR begins anew, and REPLICA_REVISIT "
             "asks again for what may have changed",
             folder,
+        )
+    duplicates, with_new = crawl.counts["page/exact-duplicate"], crawl.counts["item/duplicates_with_new"]
+    if with_new >= MANY and with_new >= MOST * duplicates:
+        logger.info(
+            "scrapy-replica: %d of %d pages with the text of another page gave items that no page gave before, so they "
+            "are none to save; where a field differs at each fetch, as a number that the spider counts, leave it out",
+            with_new,
+            duplicates,
         )
     stats.set_value("replica/saved", status.n_saved)
     for reason, tested in status.tested.items():

@@ -143,6 +143,7 @@ class Fetches(Parts):
             if is_new and not observation.gives_news:
                 observation.gives_news = True
                 self.counts["item/pages_with_new"] += 1
+                self.counts["item/duplicates_with_new"] += observation.novelty is Novelty.EXACT_DUPLICATE
                 self._reward(observation.url_id)
                 parent = self.store.urls.row(observation.url_id).parent
                 if parent is not None:
