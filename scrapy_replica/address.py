@@ -115,6 +115,11 @@ def shown_value(argument: str, value: str) -> str:
     return "***" if _TOLD.match(f"?{argument}={value}") else value
 
 
+def shown_local(local: str) -> str:
+    """Return a path and query, or a part of them, as it is told: values of token-like arguments are blotted out."""
+    return _TOLD.sub(r"\1***", local)
+
+
 def without_user(url: str) -> str:
     """Return *url* without user name and password."""
     return _USER.sub("", url) if "@" in url else url

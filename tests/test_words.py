@@ -287,3 +287,11 @@ def test_a_rule_that_was_never_wrong_is_not_called_refuted():
     assert phrases.rule_standing(Standing.REFUTED, 2) == "refuted"
     assert phrases.rule_standing(Standing.REFUTED, 0).startswith("ended, for its tests")
     assert phrases.rule_standing(Standing.IN_FORCE, 0) == "in force"
+
+
+def test_a_rule_between_shapes_tells_no_token():
+    change = ["template", "/in?n={0}&token=s3cret", "/in?n=1&token=s3cret"]
+    gate = {"host": "a.example", "context": [], "transformation": [change]}
+    part = {"host": "a.example", "context": [], "transformation": [["replace", "/x?token=s3cret", "/y?token=s3cret"]]}
+    assert rules.rule(gate) == "on a.example all of /in?n={0}&token=*** lead to /in?n=1&token=***"
+    assert "s3cret" not in rules.rule(part)

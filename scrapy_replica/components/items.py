@@ -52,9 +52,9 @@ def item_hashes(items: list[Any], response: Response, said: Sequence[object] = (
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
     Left out is what would make every item another one: the URL of the page and what the add-on *said* of it; of other
-    URLs all but the last name; documents, which are judged as pages; the present time; and what a
-    machine made that the response does not hold, such as the UUID that the spider gives each item. Nothing that an
-    item holds makes this fail: what is no text, number, time or collection counts as the name of its type.
+    URLs all but the last name; documents, which are judged as pages; the present time; and what a machine made that
+    the response does not hold, such as the UUID that the spider gives each item. Nothing that an item holds makes this
+    fail: what is no text, number, time or collection counts as the name of its type.
     """
     found = set()
     for item in items:
@@ -213,13 +213,14 @@ def _says_now(text: str) -> bool:
     """Tell whether *text* is the present day and hour, however they are written."""
     if len(text) > LONGEST_TIME:
         return False
+    clock, is_number = _CLOCK.search(text), text.replace(".", "", 1).isdecimal()
+    if not (clock or is_number):
+        return False
     times = (datetime.now(), datetime.now(timezone.utc))
-    if text.replace(".", "", 1).isdecimal():
+    if clock is None:
         return _is_timestamp(float(text)) or any(text.startswith(f"{now:%Y%m%d%H}") for now in times)
-    clock, numbers = _CLOCK.search(text), {int(number) for number in _NUMBERS.findall(text)}
-    return any(
-        clock is not None and {now.day, now.year} <= numbers and now.hour % 12 == int(clock[1]) % 12 for now in times
-    )
+    numbers = {int(number) for number in _NUMBERS.findall(text)}
+    return any({now.day, now.year} <= numbers and now.hour % 12 == int(clock[1]) % 12 for now in times)
 
 
 def _parsed(text: str) -> datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scrapy_replica.address import shown_value
+from scrapy_replica.address import shown_local, shown_value
 from scrapy_replica.words.text import cleaned
 
 _STEPS = {
@@ -35,7 +35,7 @@ def rule(record: Mapping[str, Any]) -> str:
     where = f"on {host}" if host and not host.startswith(".") else f"below {host[1:]}" if host else "on any host"
     kind, key, *target = record["transformation"][0]
     if kind == "template" and "{" not in "".join(target):
-        return f"{where} all of {cleaned(key)} lead to {cleaned(*target)}"
+        return f"{where} all of {cleaned(shown_local(key))} lead to {cleaned(shown_local(*target))}"
     steps = ", ".join(_step(*step) for step in record["transformation"])
     context = " and ".join(_condition(*condition) for condition in record["context"])
     return f"{where} the page is the same {steps}" + (f", where {context}" if context else "")
@@ -44,6 +44,8 @@ def rule(record: Mapping[str, Any]) -> str:
 def _step(kind: str, key: str, value: str | None = None) -> str:
     if kind in {"drop", "set"} and value:
         value = shown_value(key, value)
+    if kind in {"replace", "template"}:
+        key, value = shown_local(key), shown_local(value or "")
     if kind == "drop" and value is not None:
         key = f"{key}={value}"
     if kind == "subpath":
