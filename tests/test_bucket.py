@@ -51,10 +51,11 @@ class Moody(MemoryFileSystem):
     def put_file(self, lpath, rpath, **more):
         self._answer(rpath)
         folder = Path(lpath).parent
-        deadline = time.monotonic() + 5 * Moody.is_slow
-        while time.monotonic() < deadline and len(list(folder.iterdir())) < 3:
+        deadline = time.monotonic() + 60
+        # Counted once: a file that gets its last name while the folder is read may be missing from what is read.
+        while (files := len(list(folder.iterdir()))) < 3 and Moody.is_slow and time.monotonic() < deadline:
             time.sleep(0.01)
-        Moody.most_files = max(Moody.most_files, len(list(folder.iterdir())))
+        Moody.most_files = max(Moody.most_files, files)
         super().put_file(lpath, rpath, **more)
 
 
@@ -97,9 +98,10 @@ class TestWarc:
         task = asyncio.ensure_future(crawled(tmp_path, REPLICA_WARC_SIZE=1))
         while not Moody.most_files:
             await asyncio.sleep(0.01)
-        assert Moody.most_files >= 3
+        files = Moody.most_files
         monkeypatch.setattr(Moody, "is_slow", False)
-        result = await task
+        result = await task  # before anything is asserted: what goes on beside other tests breaks them
+        assert files >= 3
         assert len(result.items) == len(PAGES)
         assert all(f"WARC-Target-URI: {url}\r\n".encode() in kept()[1] for url in PAGES)
         assert not list((tmp_path / "warc").iterdir())
