@@ -161,7 +161,9 @@ class Fallback:
         A link to it was found, or the page that *row* was found on stands there as well, something leads to that, and
         it was left out. What the canonical host alone leads to is not asked of a mirror that answers everything: such
         sites took 1.2 to 1.5 times plain Scrapy's requests. Of a page only its first finder is known. Where that is no
-        page of the canonical host, as with a sitemap, other pages there may lead to it, and so those of the mirror.
+        page of the canonical host, as with a sitemap, other pages there may lead to it, and so those of the mirror. What
+        another mirror's page leads to is taken for a link of the page that this repeats: six mirrors that lead to pages
+        which nobody has took 360 requests of 328.
         """
         origin, met = origin_of(other), [(row.id, origin_of(other))]
         known = self._found(other)
@@ -173,7 +175,7 @@ class Fallback:
                 return True
             if row.parent is None:
                 return len(met) == 1  # else a seed led to it, and nothing to what stands there in place of the seed
-            row = self._store.urls.row(row.parent)
+            row = self._store.urls.row(self._kept(row.parent))
             there = next((url for url in self._elsewhere(row.url, row.host) if origin_of(url) == origin), None)
             known = self._found(there) if there is not None else None
             if there is None:
@@ -182,6 +184,13 @@ class Fallback:
                 return False  # whose links are known
             met.append((row.id, origin))
         return True
+
+    def _kept(self, url_id: int) -> int:
+        """Return the id of the URL that stands on the canonical host in place of that of a mirror, else its own."""
+        row = self._store.urls.row(url_id)
+        url = self._replicas.url_on_canonical(row.url, row.host)
+        known = self._found(url) if url is not None else None
+        return url_id if known is None else known.id
 
     def _found(self, url: str) -> Known | None:
         """Return what is known of *url*, unless nothing but a test asked for it."""
