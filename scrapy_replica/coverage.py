@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scrapy_replica.numeric import hits_left
+from scrapy_replica.numeric import most_left
 
 RECENT = 100
 """Checks that tell of what waits before the end: what waits changes."""
@@ -22,19 +22,23 @@ class Coverage(NamedTuple):
     """Those of them that brought another content."""
 
     @property
-    def left(self) -> tuple[float, int, int] | None:
-        """Waiting URLs that would bring another content, and the 95 % interval; ``None`` before anything is known."""
+    def left(self) -> tuple[float, int] | None:
+        """Waiting URLs that would bring another content, about, and at most with 95 %; ``None`` before that is known.
+
+        Nothing is told of the least: before the end what waits is ever poorer than when the checks were drawn from it,
+        and at the end none of them brought anything.
+        """
         if not self.waiting:
-            return 0.0, 0, 0
+            return 0.0, 0
         if not self.checked:
             return None
-        low, high = hits_left(self.checked, self.news, self.waiting)
-        return min(max(self.waiting * self.news / self.checked, low), high), low, high
+        most = most_left(self.checked, self.news, self.waiting)
+        return min(self.waiting * self.news / self.checked, most), most
 
     @property
-    def share(self) -> tuple[float, float, float] | None:
-        """Share of the contents within reach that was found, and its 95 % interval; ``None`` before it is known."""
+    def share(self) -> tuple[float, float] | None:
+        """Share of the contents within reach that was found, about, and at least with 95 %; ``None`` before that."""
         if self.left is None or not self.found:
             return None
-        about, low, high = (self.found / (self.found + left) for left in self.left)
-        return about, high, low
+        about, most = self.left
+        return self.found / (self.found + about), self.found / (self.found + most)

@@ -74,27 +74,24 @@ def weighted_share(hits: float, told: float, squares: float) -> tuple[float, flo
     return (share, *wilson_interval(share * effective, effective))
 
 
-def hits_left(drawn: int, hits: int, left: int) -> tuple[int, int]:
-    """Return the least and the most hits among *left* things, 95 % sure, of which *drawn* others were drawn at random
-    before, with *hits*.
+def most_left(drawn: int, hits: int, left: int) -> int:
+    """Return the most hits among *left* things, 95 % sure, of which *drawn* others were drawn at random before.
 
-    Exact (Clopper and Pearson 1934, of a finite population: Buonaccorsi 1987): what the most and the least numbers of
-    hits would make less likely than 2.5 % is excluded.
+    Exact (Clopper and Pearson 1934, of a finite population: Buonaccorsi 1987): excluded are numbers that would make as
+    few *hits* as there were less likely than 5 %.
     """
 
-    def at_most(few: int, whole: int) -> float:
-        """Return the probability of at most *few* hits among *drawn* where there are *whole* in all."""
-        total, lowest = drawn + left, max(0, drawn - (drawn + left - whole))
+    def as_few(whole: int) -> float:
+        """Return the probability of as few hits among *drawn* where there are *whole* in all."""
+        total = drawn + left
         logs = [
             _log_choose(whole, n) + _log_choose(total - whole, drawn - n) - _log_choose(total, drawn)
-            for n in range(lowest, min(few, whole, drawn) + 1)
+            for n in range(max(0, whole - left), hits + 1)
         ]
         return math.fsum(map(math.exp, logs))
 
-    excluded = 0.025 * (1 + 1e-9)  # a chance of exactly one in forty is excluded, whatever the logarithms make of it
-    most = _last(left, lambda more: at_most(hits, hits + more) > excluded)
-    least = _last(left, lambda more: 1.0 - at_most(hits - 1, hits + more) <= excluded) + 1 if hits else 0
-    return min(max(least, 0), most), max(most, 0)
+    excluded = 0.05 * (1 + 1e-9)  # a chance of exactly one in twenty is excluded, whatever the logarithms make of it
+    return _last(left, lambda more: as_few(hits + more) > excluded)
 
 
 def _log_choose(n: int, k: int) -> float:

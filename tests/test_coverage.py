@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from itertools import pairwise
 from math import comb
 
 import pytest
@@ -15,35 +16,31 @@ from web import REPLICA, crawl
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.job import reading
 from scrapy_replica.coverage import Coverage
-from scrapy_replica.numeric import hits_left
+from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.numeric import most_left
 from scrapy_replica.words.phrases import coverage
 
 HOST = "site.example"
 N, COPIES = 60, 5
 
 
-def slow_hits_left(drawn: int, hits: int, left: int) -> tuple[int, int]:
-    """Every number of hits that is not excluded on either side, by counting draws."""
+def slow_most_left(drawn: int, hits: int, left: int) -> int:
+    """The last number of hits that is not excluded, by counting draws."""
 
     def chance(n: int, more: int) -> Fraction:
         whole, total = hits + more, drawn + left
         return Fraction(comb(whole, n) * comb(total - whole, drawn - n), comb(total, drawn))
 
-    may_be = [
-        more
-        for more in range(left + 1)
-        if sum(chance(n, more) for n in range(hits + 1)) > Fraction(1, 40)
-        and sum(chance(n, more) for n in range(hits, drawn + 1)) > Fraction(1, 40)
-    ]
-    return may_be[0], may_be[-1]
+    return max(more for more in range(left + 1) if sum(chance(n, more) for n in range(hits + 1)) > Fraction(1, 20))
 
 
-class TestInterval:
+class TestMostLeft:
     @given(st.data())
     def test_it_is_that_of_counting(self, data):
         drawn = data.draw(st.integers(1, 25))
         hits, left = data.draw(st.integers(0, drawn)), data.draw(st.integers(0, 40))
-        assert hits_left(drawn, hits, left) == slow_hits_left(drawn, hits, left)
+        assert most_left(drawn, hits, left) == slow_most_left(drawn, hits, left)
 
     @pytest.mark.parametrize(("news", "drawn"), [(0, 30), (3, 60), (20, 60), (150, 150)])
     def test_it_holds_in_19_of_20_draws(self, news, drawn):
@@ -51,8 +48,7 @@ class TestInterval:
         rng, holds = random.Random(news), 0
         for _ in range(500):
             hits = sum(number < news for number in rng.sample(range(400), drawn))
-            low, high = hits_left(drawn, hits, 400 - drawn)
-            holds += low <= news - hits <= high
+            holds += news - hits <= most_left(drawn, hits, 400 - drawn)
         assert holds >= 470
 
     def test_nothing_is_known_before_a_check(self):
@@ -62,9 +58,32 @@ class TestInterval:
     def test_in_words(self):
         told = coverage(Coverage(found=330, waiting=1_121, checked=200, news=0))
         assert told == (
-            "Found 100 % (94 to 100) of the contents within reach: of 1,121 URLs that wait, 0 (0 to 22) would bring "
-            "another one"
+            "Found 100 % (at least 94) of the contents within reach: of 1,121 URLs that wait, 0 (18 at most) would "
+            "bring another one"
         )
+
+
+class TestDrawing:
+    def test_what_waits_is_drawn_alike_where_it_is_few(self):
+        """It was the next one after a random id: the last of what was found together was drawn last."""
+        db = SqliteCrawlDB(None, "x")
+        few = range(1_000, 1_030)
+        urls = [NewUrl(f"http://{HOST}/{one}", HOST, one, is_dropped=one not in few) for one in range(2_000)]
+        ids = [url_id for url_id, _ in db.urls.discover(urls)]
+        rng = random.Random(0)
+        drawn = [db.urls.draw(rng) for _ in few]
+        assert sorted(drawn) == [ids[one] for one in few]
+        assert sum(after == before + 1 for before, after in pairwise(drawn)) <= 4
+        assert db.urls.draw(rng) is None
+        db.close()
+
+    def test_what_is_drawn_comes_next_whatever_its_priority(self):
+        """With DEPTH_PRIORITY the deepest of what was drawn came last, and all before it told of what is not deep."""
+        db = SqliteCrawlDB(None, "x")
+        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one, priority=-one // 10) for one in range(100)])
+        rng = random.Random(0)
+        assert all(db.urls.draw(rng) == db.urls.take().id for _ in range(30))
+        db.close()
 
 
 def aliases() -> dict[str, object]:

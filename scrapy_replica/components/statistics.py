@@ -26,7 +26,7 @@ def flush(crawl: Crawl, stats: StatsCollector) -> None:
         stats.set_value(key if key.startswith(SCRAPY_STATS) else f"replica/{key}", count)
     stats.set_value("replica/frontier/waiting", crawl.store.urls.waiting)
     if crawl.checks.is_on and (share := crawl.checks.coverage.share) is not None:
-        for name, value in zip(("share", "low", "high"), share, strict=True):
+        for name, value in zip(("share", "low"), share, strict=True):
             stats.set_value(f"replica/coverage/{name}", round(value, 5))
     for name, count in crawl.runner.distances_told().items():
         stats.set_value(f"replica/distance/{name}", count)

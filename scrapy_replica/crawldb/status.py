@@ -272,9 +272,9 @@ def _prefixed(prefix: str, figures: Mapping[str, float]) -> dict[str, float]:
 
 def _coverage(coverage: Coverage) -> dict[str, float]:
     figures: dict[str, float] = {"found": coverage.found, "checked": coverage.checked}
-    for name, told in (("share", coverage.share), ("left", coverage.left)):
+    for names, told in ((("share", "share_low"), coverage.share), (("left", "left_high"), coverage.left)):
         if told is not None:
-            figures |= dict(zip((f"{name}{end}" for end in ("", "_low", "_high")), told, strict=True))
+            figures |= dict(zip(names, told, strict=True))
     return _prefixed("coverage", figures)
 
 

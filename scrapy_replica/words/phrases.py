@@ -296,12 +296,12 @@ def coverage(told: Coverage, *, has_topic: bool = False) -> str:
     """Return how much of what is within reach was found; empty where nothing is known or nothing waits."""
     if told.share is None or told.left is None or not told.waiting:
         return ""
-    share, low, high = (100 * one for one in told.share)
-    about, least, most = told.left
+    share, least = (100 * one for one in told.share)
+    about, most = told.left
     what = "contents on the topic" if has_topic else "contents"
     return (
-        f"Found {share:.0f} % ({low:.0f} to {high:.0f}) of the {what} within reach: of {counted(told.waiting, 'URL')} "
-        f"that wait, {about:,.0f} ({least:,} to {most:,}) would bring another one"
+        f"Found {share:.0f} % (at least {int(least)}) of the {what} within reach: of {counted(told.waiting, 'URL')} "
+        f"that wait, {about:,.0f} ({most:,} at most) would bring another one"
     )
 
 

@@ -161,9 +161,9 @@ class Fallback:
         A link to it was found, or the page that *row* was found on stands there as well, something leads to that, and
         it was left out. What the canonical host alone leads to is not asked of a mirror that answers everything: such
         sites took 1.2 to 1.5 times plain Scrapy's requests. Of a page only its first finder is known. Where that is no
-        page of the canonical host, as with a sitemap, other pages there may lead to it, and so those of the mirror. What
-        another mirror's page leads to is taken for a link of the page that this repeats: six mirrors that lead to pages
-        which nobody has took 360 requests of 328.
+        page of the canonical host, as with a sitemap, other pages there may lead to it, and so those of the mirror.
+        What another mirror's page leads to is taken for a link of the page that this repeats: six mirrors that lead to
+        pages which nobody has took 360 requests of 328.
         """
         origin, met = origin_of(other), [(row.id, origin_of(other))]
         known = self._found(other)

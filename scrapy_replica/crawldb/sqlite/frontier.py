@@ -128,6 +128,11 @@ class Frontier:
         self._paused.discard(host)
         self.refresh(host)
 
+    @property
+    def best_priority(self) -> int | None:
+        """The greatest priority of what is not demoted, held or not; ``None`` where nothing is."""
+        return max((-self._heads[host][1] for host in self._undemoted), default=None)
+
     def first(self) -> int | None:
         """Return the host whose URL :meth:`pop` would give.
 

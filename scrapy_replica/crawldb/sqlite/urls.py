@@ -235,14 +235,15 @@ class UrlTable(KnownUrls):
         return len(waiting)
 
     def draw(self, random: Random) -> int | None:
-        """Let a *random* waiting URL be :data:`URGENT`, not demoted; return its id, ``None`` where no other waits."""
-        url_id = self._drawn(random)
+        """Let a *random* waiting URL come first; return its id, ``None`` where no other waits."""
+        url_id, best = self._drawn(random), self._frontier.best_priority
         if url_id is not None:
-            self._move("score = ?, is_demoted = 0", "id = ?", (URGENT, url_id))
+            first = "score = ?, is_demoted = 0, priority = MAX(priority, COALESCE(?, priority))"
+            self._move(first, "id = ?", (URGENT, best, url_id))
         return url_id
 
     def _drawn(self, random: Random) -> int | None:
-        """Return the id of a random waiting URL; where few wait, of the next one after a random id."""
+        """Return the id of a random waiting URL: looked up at random, and where few of all wait, among these."""
         ids = [random.randint(1, self._last_id) for _ in range(LOOKED_UP)] if self._last_id else []
         waiting = {
             row[0] for row in self._rows_of(ids, "id, state, score", "id") if row[1] == WAITING and row[2] < URGENT
@@ -250,12 +251,9 @@ class UrlTable(KnownUrls):
         for url_id in ids:
             if url_id in waiting:
                 return url_id
-        # Not by the index of those that wait, in their order.
-        sql = f"SELECT id FROM urls WHERE id >= ? AND +state = {WAITING} AND score < ? ORDER BY id LIMIT 1"
-        for least in (*ids[:1], 0):
-            if (row := self._read(sql, (least, URGENT)).fetchone()) is not None:
-                return int(row[0])
-        return None
+        few = f"FROM urls INDEXED BY waiting WHERE state = {WAITING} AND score < ?"
+        number = self._number(f"SELECT COUNT(*) {few}", URGENT)
+        return self._number(f"SELECT id {few} LIMIT 1 OFFSET ?", URGENT, random.randrange(number)) if number else None
 
     # What becomes of a URL
 
