@@ -35,6 +35,10 @@ class Addon:
 
         :raises RefusedError: a setting is wrong, or the JOBDIR cannot be made.
         """
+        # Classes that Scrapy deprecates look at all modules there are, for each frame of the stack: 50 ms less before
+        # ours are there.
+        from scrapy.core.downloader import contextfactory  # noqa: F401, PLC0415
+
         # Commands as `scrapy list` load this class, and pay for nothing else of the package.
         from scrapy_replica.components.composition import compose  # noqa: PLC0415
 

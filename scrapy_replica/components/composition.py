@@ -8,7 +8,6 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from scrapy import squeues
-from scrapy.commands.shell import Command as Shell
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.job import job_dir
@@ -122,11 +121,17 @@ def is_crawl(crawler: Crawler) -> bool:
     ``scrapy shell`` applies the settings of a crawler that it never starts, with defaults of its own among them. The
     others start a spider whose ``start`` they put in place of its own.
     """
-    settings, start = crawler.settings, getattr(crawler.spidercls, "start", None)
-    is_shell = not crawler.crawling and any(
-        settings.getpriority(name) == COMMAND_PRIORITY for name in Shell.default_settings
-    )
-    return not is_shell and not getattr(start, "__module__", "").startswith("scrapy.commands.")
+    if not crawler.crawling and _is_shell(crawler.settings):
+        return False
+    start = getattr(crawler.spidercls, "start", None)
+    return not getattr(start, "__module__", "").startswith("scrapy.commands.")
+
+
+def _is_shell(settings: BaseSettings) -> bool:
+    # The shell brings itemadapter, which brings pydantic where it is installed: 100 ms that a crawl does not pay.
+    from scrapy.commands.shell import Command  # noqa: PLC0415
+
+    return any(settings.getpriority(name) == COMMAND_PRIORITY for name in Command.default_settings)
 
 
 def _check_job_dir(settings: BaseSettings) -> None:

@@ -31,7 +31,6 @@ from scrapy_replica.components.returns import Returns
 from scrapy_replica.components.statistics import flush, sum_up
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
-from scrapy_replica.components.warc import Recorder, where_kept
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import StoreError
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from scrapy_replica.components.sitemaps import Listed
+    from scrapy_replica.components.warc import Recorder
 
 logger = logging.getLogger(__name__)
 
@@ -124,6 +124,9 @@ class ReplicaExtension:
         config, job = self.config, self.job
         if config.warc is None:
             return None
+        # 6 ms that few crawls need.
+        from scrapy_replica.components.warc import Recorder, where_kept  # noqa: PLC0415
+
         with refusing("REPLICA_WARC"):
             folder, bucket = where_kept(config.warc, job.folder)
             about = (config.warc_size, job.crawl.store, job.spider_name, job.crawl.counts, self.stop)

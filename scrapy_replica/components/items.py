@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import mmh3
-from itemadapter import ItemAdapter
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.slots import SLOT
@@ -125,17 +124,22 @@ class _Reader:
             told = self._bytes(bytes(value))
             if told:
                 yield f"{name}={told}"
-        elif isinstance(value, Mapping) or ItemAdapter.is_item(value):
-            members = value if isinstance(value, Mapping) else ItemAdapter(value)
-            for key in sorted(members, key=str):
-                yield from self.read(f"{name}.{key}", members[key], depth + 1)
+        elif isinstance(value, Mapping):
+            for key in sorted(value, key=str):
+                yield from self.read(f"{name}.{key}", value[key], depth + 1)
         elif isinstance(value, (list, tuple)):
             for member in value:
                 yield from self.read(name, member, depth + 1)
         elif isinstance(value, Set):
             yield from sorted(line for member in value for line in self.read(name, member, depth + 1))
         else:
-            yield f"{name}={_name_or_text(value)}"
+            # It brings pydantic where that is installed: 100 ms that no crawl pays whose items are dicts.
+            from itemadapter import ItemAdapter  # noqa: PLC0415
+
+            if ItemAdapter.is_item(value):
+                yield from self.read(name, ItemAdapter(value), depth)
+            else:
+                yield f"{name}={_name_or_text(value)}"
 
     def _is_of_the_crawl(self, path: str, value: Any) -> bool:
         """Tell whether a field says how the page was come by: its depth, its referrer, what the add-on thinks of it."""
