@@ -73,6 +73,8 @@ class LateSamples:
         """Claim of which some of what it suppressed was fetched at the end -> the newest URL that it had suppressed."""
         self._n_further: Counter[Claim] = Counter()
         """URLs fetched because late samples led to them: :data:`DOUBTED` of a claim. An endless web has always more."""
+        self._drawn: Counter[Claim] = Counter()
+        """URLs that are fetched in this go of what each claim suppressed: one tests all claims that suppressed it."""
         self._asked_of: set[str] = set()
         """Hosts of whose pages that say what others say mirrors were asked for some."""
         self._n_values: Counter[Claim] = Counter()
@@ -88,6 +90,7 @@ class LateSamples:
             return False
         if self._store.is_shared and self._restore_left():
             return True
+        self._drawn.clear()
         self._look_further()
         is_asked = self.look_back() | self._restorer.has_work | self._look_into_traps()
         for verdict in self._replicas.holding():
@@ -135,7 +138,7 @@ class LateSamples:
         self._sampled[claim] = self._store.suppressed.newest_of(claim)
         if looked_until is None or self._is_doubted(claim, n_agreed):
             is_asked = claim.kind in {Kind.MIRROR, Kind.SCHEME} and self._sample_unlinked(claim)
-            chosen = self._some_of(claim, self._most(claim))
+            chosen = self._some_of(claim, self._most(claim) - self._drawn[claim])
         else:
             is_asked = False
             chosen = self._some_of(claim, min(FURTHER, DOUBTED - self._n_further[claim]), looked_until)
@@ -263,6 +266,7 @@ class LateSamples:
             others = (one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)
             tested = [row, *(one for one in others if one.claim.kind in TESTED)]
             self._samples.enter_late(tested, reason, self._store.urls.url_of(row.id))
+            self._drawn.update(one.claim for one in tested)
             self._store.suppressed.restore_one(row.id)
         return bool(chosen)
 
