@@ -39,3 +39,21 @@ async def test_pages_that_name_others_lose_nothing(mode):
 
     outcome = await crawled(answer, mode)
     assert not outcome.problems
+
+
+def threads(place):
+    """A forum that calls a thread by a path here and by arguments there."""
+    number = place.number if place.path.startswith("/thread") else int(place.args.get("tid", -1))
+    if number < 0:
+        links = [(f"/thread-{one}.html", f"thread {one}") for one in range(4 * N)]
+        return page("front", "Forum", article("front"), links)
+    links = [(f"/forum.php?tid={number}", "this thread"), (f"/forum.php?from=list&tid={number}", "first page")]
+    return page(f"thread {number}", f"Thread {number}", article("thread", number), links)
+
+
+@pytest.mark.asyncio
+async def test_numbers_within_a_name_are_arguments_elsewhere():
+    outcome = await crawled(threads, "demote")
+    assert not outcome.problems
+    assert len(outcome.plain.asked) > 11 * N
+    assert len(outcome.ours.asked) < 8 * N

@@ -277,9 +277,9 @@ class Dust:
         elif not are_other:
             findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids))
             is_one = host.pages.clusters[joint.changed] == host.pages.clusters[joint.other]
-            for watched in joint.rules if is_one else ():
+            for watched, changed in joint.rules.items() if is_one else ():
                 level, callback = watched.level, callback_in(host.pages.clusters[form] or 0)
-                watched.record(joint.changed, joint.other, callback, is_same=True)
+                watched.record(changed, joint.other, callback, is_same=True)
                 self._follow(host, watched, level, findings, is_same=True)
         elif not self._is_stale(joint.other if joint.changed == form else joint.changed):
             findings.settled.append(Settled(changed_id, Outcome.OTHER, joint.ids))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scrapy_replica.claim import Standing
@@ -47,8 +47,10 @@ class Joint(NamedTuple):
 
     changed: str
     other: str
-    rules: tuple[WatchedRule, ...]
-    """Those that change the one and not the other, or both in another way."""
+    rules: Mapping[WatchedRule, str]
+    """Those that change the one and not the other, or both in another way, and what each of them changes: the form, or
+    what the others make of it.
+    """
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -61,6 +63,27 @@ def _narrowness(watched: WatchedRule) -> tuple[int, int]:
     """
     rule = watched.rule
     return len(rule.context), sum(step.value is not None for step in rule.transformation)
+
+
+def _applied(rules: Iterable[WatchedRule], form: str) -> Iterator[tuple[WatchedRule, str]]:
+    """Yield *rules*, in the order in which they change *form*, each with the form that it changes: this one, or what
+    those before it make of it, where only that is of its kind.
+    """
+    changed = form
+    for rule in rules:
+        image = rule.changed.image(changed)
+        yield rule, form if rule.changed.image(form) is not None else changed
+        changed = image or changed
+
+
+def _between(
+    form: str, rules: Iterable[WatchedRule], other: str, others: Iterable[WatchedRule]
+) -> dict[WatchedRule, str]:
+    """Return those of *rules*, which change *form*, that do not change the *other*, whose rules are *others*, in the
+    same way, and what each changes.
+    """
+    taken = {rule: rule.changed.taken(one) for rule, one in _applied(others, other)}
+    return {rule: one for rule, one in _applied(rules, form) if rule.changed.taken(one) != taken.get(rule, ())}
 
 
 class HostRules:
@@ -160,7 +183,7 @@ class HostRules:
         cluster = self.pages.clusters.get(target)
         if cluster is None or self.pages.is_boilerplate(cluster):
             # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
-            is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
+            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in _applied(rules, form))
         else:
             is_saved = callback_in(cluster) == callback
         hit = self._saying(rules, target, is_fetched=True)
@@ -168,18 +191,17 @@ class HostRules:
 
     def _may_act(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> bool:
         """Tell whether *rules* hold where *form* is, and no page showed that together they are wrong."""
-        are_held = all(rule.holds(form, canonical, callback) for rule in rules)
+        are_held = all(rule.holds(one, canonical, callback) for rule, one in _applied(rules, form))
         return are_held and not (len(rules) > 1 and self._is_disputed(rules))
 
-    @staticmethod
-    def _needed(form: str, target: str | None, rules: list[WatchedRule]) -> list[WatchedRule]:
+    def _needed(self, form: str, target: str | None, rules: list[WatchedRule]) -> list[WatchedRule]:
         """Return those of *rules* that make one page of *form* and its *target* by themselves.
 
         Where both have one session the rule about that says nothing of them: it may be uncertain, and is not tested.
         """
         if target is None or len(rules) < 2:
             return rules
-        needed = [rule for rule in rules if rule.changed.taken(form) != rule.changed.taken(target)]
+        needed = list(_between(form, rules, target, self.canonical(target)[1]))
         mine, its = form, target
         for rule in needed:
             mine, its = rule.changed.image(mine) or mine, rule.changed.image(its) or its
@@ -195,7 +217,7 @@ class HostRules:
         if not self._may_act(form, canonical, rules, callback):
             return None
         if waiting in self.pages.clusters:
-            is_saved = all(rule.is_proved_beside(form, canonical, callback) for rule in rules)
+            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in _applied(rules, form))
             return self._saying(rules, waiting, is_fetched=True) if is_saved else None
         is_there = waiting is not None or (canonical not in self.dead and all(rule.has_images for rule in rules))
         hit = self._saying(rules, waiting or canonical, is_fetched=False)
@@ -301,11 +323,10 @@ class HostRules:
         return None if other is None or other == form else self._joint(form, other, rules)
 
     def _joint(self, form: str, other: str, rules: Iterable[WatchedRule]) -> Joint | None:
+        others = self.canonical(other)[1]
         changed, kept = (form, other) if rules else (other, form)
-        between = [
-            rule for rule in rules or self.canonical(other)[1] if rule.changed.taken(form) != rule.changed.taken(other)
-        ]
-        return Joint(changed, kept, tuple(between)) if len(between) > 1 else None
+        between = _between(form, rules, other, others) if rules else _between(other, others, form, rules)
+        return Joint(changed, kept, between) if len(between) > 1 else None
 
     def tell_apart(self, joint: Joint) -> list[str] | None:
         """Return the forms to fetch that tell which of the rules of *joint* is wrong: each one changes alone. ``None``
@@ -313,7 +334,7 @@ class HostRules:
         """
         if joint.ids in self._apart:
             return None
-        singles = dict.fromkeys(rule.changed.image(joint.changed) for rule in joint.rules)
+        singles = dict.fromkeys(rule.changed.image(form) for rule, form in joint.rules.items())
         asked = [form for form in singles if form is not None and form not in self.pages.clusters]
         self._apart[joint.ids] = asked
         return asked

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from scrapy_replica.urls.learners.evidence import HostEvidence, Transformation
 from scrapy_replica.urls.pattern import UrlPattern, argument_name, size_of
 from scrapy_replica.urls.rule import Step
 
 _TOKENS = re.compile(r"[/?&=;]|[^/?&=;]+")
+_NUMBERS = re.compile(r"[/?&=;]|[0-9]+|[^/?&=;0-9]+")
 PAIRS_OF_CLUSTER, MOST = 30, 400
 """Pairs of URLs of a cluster that are looked at, and transformations that are returned."""
 _MAX_NAMES = 3
@@ -119,18 +120,16 @@ def _is_larger(one: Sequence[str], other: Sequence[str]) -> bool:
     return size_of("".join(one)) > size_of("".join(other))
 
 
-def template_changes(
-    one: Sequence[str], other: Sequence[str], frequency: Counter[str], common: int
-) -> Iterator[Transformation]:
-    """Yield the template that turns one token sequence into the other: tokens that both have and that stand in at most
-    *common* URLs are copied, all others are literal. Argument names are never wildcards.
+def template_changes(one: Sequence[str], other: Sequence[str], variable: Container[str]) -> Iterator[Transformation]:
+    """Yield the template that turns one token sequence into the other: *variable* tokens that both have are copied, all
+    others are literal. Argument names are never wildcards.
     """
     longer, shorter = (one, other) if _is_larger(one, other) else (other, one)
     places: dict[str, int] = {}
     source = []
     for place, token in enumerate(longer):
         is_name = longer[place + 1 : place + 2] == ["="]
-        if token in _DELIMITERS or is_name or token not in shorter or token in places or frequency[token] > common:
+        if token in _DELIMITERS or is_name or token not in shorter or token in places or token not in variable:
             source.append(_literal(token))
             continue
         places[token] = len(places)
@@ -154,6 +153,7 @@ def candidates(evidence: HostEvidence) -> list[Transformation]:
     tokens = [tokens_of(local) for local in evidence.locals]
     frequency = Counter(token for sequence in tokens for token in set(sequence))
     common = max(3, len(tokens) // 20)
+    rare = {token for token, count in frequency.items() if count <= common}
     for members in evidence.members():
         cluster = evidence.clusters[members[0]]
         for one, other in pairs(members, PAIRS_OF_CLUSTER):
@@ -167,8 +167,10 @@ def candidates(evidence: HostEvidence) -> list[Transformation]:
                 changes += run_changes(tokens[one], tokens[other])
                 changes += left_out_values(tokens[one], tokens[other])
                 changes += left_out_parts(left, right)
-                changes += template_changes(tokens[one], tokens[other], frequency, common)
-                changes += template_changes(tokens[one], tokens[other], frequency, len(tokens))
+                changes += template_changes(tokens[one], tokens[other], rare)
+                changes += template_changes(tokens[one], tokens[other], frequency)
+                parts, others = (_NUMBERS.findall(evidence.locals[member]) for member in (one, other))
+                changes += template_changes(parts, others, set(filter(str.isdigit, parts)))
             if len(tokens[one]) == len(tokens[other]) and left.path == right.path:
                 changes += run_changes(tokens[one], tokens[other])
             for change in changes:
