@@ -16,6 +16,7 @@ from web import REPLICA, crawl
 from scrapy_replica import TopicSpider
 from scrapy_replica.commands.job import reading
 from scrapy_replica.coverage import Coverage
+from scrapy_replica.crawl.checks import Checks
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.numeric import most_left
@@ -96,6 +97,23 @@ def aliases() -> dict[str, object]:
 
 def asked(result) -> list[str]:
     return [url for url in result.urls if "robots" not in url]
+
+
+class TestChecks:
+    def test_those_of_an_end_tell_nothing_when_it_is_over(self):
+        """A hundred in vain told of the few that the content led to which ended it: 25 of 315 contents were lost."""
+        db = SqliteCrawlDB(None, "x")
+        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(300)])
+        checks = Checks(db, 0.95, 0, is_topic=False)
+        checks.begin()
+        for number in range(200):
+            checks.end(db.urls.take().id, is_content=number < 20)
+        at_the_end = checks.coverage
+        checks.end(db.urls.take().id, is_content=True)
+        assert at_the_end.checked > 100
+        assert checks.coverage.checked == 0
+        assert not checks.has_enough
+        db.close()
 
 
 @pytest.mark.asyncio

@@ -21,7 +21,9 @@ class Checks:
     be fetched at all, as things stand when it is taken, is dropped as ever, and brings nothing.
 
     **The end** may have come when :data:`DRY` fetches brought nothing. All checks of one end tell of what waits, since
-    nothing changes it but what they take. One that brings a content is the last of its end.
+    nothing changes it but what they take. A content ends it, and they tell nothing any more: what waits then was not
+    there when they were drawn. Of the vacancies of the everyday sites 25 of 315 contents were lost in place of 0 when a
+    hundred checks in vain of an end that was over told of the 31 URLs that its last one had led to.
 
     :param stop_at: share of the contents at which the crawl has enough; 0: never, and nothing is drawn.
     :param seed: what draws depend on.
@@ -63,11 +65,14 @@ class Checks:
             return
         self._found += is_content
         self._fetches += 1
-        self._dry = 0 if is_content else self._dry + 1
+        was_end, self._dry = self._is_end, 0 if is_content else self._dry + 1
         drawn_in = self._pending.pop(url_id, None)
-        if drawn_in is not None:
+        if self._is_end:
+            self._checked += drawn_in == self._end
+        elif was_end:
+            self._recent.clear()
+        elif drawn_in == 0:
             self._recent.append(is_content)
-            self._checked += self._is_end and drawn_in == self._end
         if self._dry == DRY:
             self._end, self._checked = self._end + 1, 0
         if self._is_end or self._fetches % EVERY == 0:

@@ -9,7 +9,7 @@ from scrapy_replica.crawldb.sqlite.table import Table
 _IS_CONTENT = "(pages.novelty <> 'exact-duplicate' OR pages.is_news) AND (NOT ?1 OR pages.relevance > 0.5)"
 _OUTCOMES = (
     f"SELECT COUNT(*), COALESCE(SUM({_IS_CONTENT}), 0)"
-    " FROM (SELECT url FROM checks WHERE end = ?2 OR ?2 = 0 ORDER BY id DESC LIMIT ?3) AS drawn"
+    " FROM (SELECT url FROM checks WHERE end = ?2 AND id > ?3 ORDER BY id DESC LIMIT ?4) AS drawn"
     f" JOIN urls ON urls.id = drawn.url AND urls.state IN ({DONE}, {DROPPED})"
     " LEFT JOIN pages ON pages.url = drawn.url"
 )
@@ -30,13 +30,15 @@ class CheckTable(Table):
     def outcomes(self, *, is_topic: bool) -> tuple[int, int]:
         """Return how many of the latest checks are told, and how many of them brought a content.
 
-        The latest are those of the end where the last one was of an end, else :data:`RECENT`.
+        The latest are those of the end where the last one was of an end, none if it is over, else those since the last
+        end, at most :data:`RECENT`.
 
         :param is_topic: contents are those on the topic.
         """
-        end = self._cell("SELECT end FROM checks ORDER BY id DESC LIMIT 1") or 0
-        checked, news = self._read(_OUTCOMES, (is_topic, end, -1 if end else RECENT)).fetchone()
-        return int(checked), int(news)
+        end, last = self._cell("SELECT end FROM checks ORDER BY id DESC LIMIT 1") or 0, self.last_end()
+        since = 0 if end or not last else self._cell("SELECT MAX(id) FROM checks WHERE end = ?", last)
+        checked, news = self._read(_OUTCOMES, (is_topic, end, since, -1 if end else RECENT)).fetchone()
+        return (0, 0) if end and news else (int(checked), int(news))
 
     def found(self, *, is_topic: bool) -> int:
         """Return the number of contents that were found, *is_topic*: on the topic."""
