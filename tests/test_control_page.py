@@ -180,8 +180,8 @@ class TestOrders:
             assert json.loads(text) == {"id": 1, "command": f"scrapy replica {command} --job {tmp_path}"}
             (order,) = store.orders.open()
             assert (order.kind, order.what) == (kind, written)
-            (act,) = (await told(client, "acts"))["acts"]
-            assert (act["command"], act["is_open"]) == (f"scrapy replica {command} --job {tmp_path}", True)
+            (order,) = (await told(client, "orders"))["orders"]
+            assert (order["command"], order["is_open"]) == (f"scrapy replica {command} --job {tmp_path}", True)
 
     @pytest.mark.parametrize(
         ("kind", "what", "says"),
@@ -279,7 +279,7 @@ async def test_what_is_dear_to_look_at_is_looked_at_seldom(monkeypatch):
     looks = Counter()
 
     class Job:
-        sections = MappingProxyType({"acts": 0.3, "cheap": 0.3, "dear": 0.3})
+        sections = MappingProxyType({"orders": 0.3, "cheap": 0.3, "dear": 0.3})
         load = 1.0
         trace = staticmethod(time.monotonic)  # the job changes all the time
 

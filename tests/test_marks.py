@@ -351,7 +351,7 @@ class TestCrawl:
             assert orders[name].unfinished == {}
             assert "replica/page/error" not in orders[name].stats
             with reading(str(copy)) as reader:
-                assert all(act.is_done for act in reader.acts(20))
+                assert all(order.is_done for order in reader.orders(20))
                 views = {one.url: reader.url(one.url).page.relevance for one in asked}
             assert views == {one.url: float(f"/{kind}/" in one.url) for one in asked}
         assert sorted(orders["markov"].urls) == sorted(orders["jazz"].urls)
@@ -373,14 +373,14 @@ class TestCrawl:
         result = await crawl(TopicSpider, told, settings(topic, job), seeds=TOP)
         assert result.unfinished == {}
         with reading(str(job)) as reader:
-            acts = {act.what["url"]: act for act in reader.acts(10)}
+            orders = {order.what["url"]: order for order in reader.orders(10)}
             assert {mark.url: mark.is_relevant for mark in reader.texts.marks()} == {
                 f"{TOP}markov/1": True,
                 f"{TOP}jazz/2": False,
             }
             assert reader.meta(LEARNT) == b"2"
-        assert acts["http://nowhere.example/"].answer == f"{NOT_DONE}no page of the crawl links there"
-        assert acts[f"{TOP}markov/1"].is_done
+        assert orders["http://nowhere.example/"].answer == f"{NOT_DONE}no page of the crawl links there"
+        assert orders[f"{TOP}markov/1"].is_done
 
     async def test_examples_given_by_url_are_fetched_once_and_learnt_with_marks(self, topic, tmp_path):
         example = "http://e.example/"
@@ -404,8 +404,8 @@ class TestCrawl:
         give(tmp_path, {"http://a.example/markov/1": True})
         await crawl(TopicSpider, web(), plain, seeds=TOP)
         with reading(str(tmp_path)) as reader:
-            (act,) = reader.acts(10)
-        assert act.answer.startswith(f"{NOT_DONE}the crawl has no examples of a topic")
+            (order,) = reader.orders(10)
+        assert order.answer.startswith(f"{NOT_DONE}the crawl has no examples of a topic")
 
 
 @pytest.mark.asyncio
@@ -420,8 +420,8 @@ class TestCommand:
         assert "\x1b" not in out
         assert all(len(line) <= 80 for line in out.splitlines())
         with reading(str(job)) as reader:
-            assert [act.what["is_relevant"] for act in reader.acts(10)] == [False, True]
-            said = {act.what["url"] for act in reader.acts(10)}
+            assert [order.what["is_relevant"] for order in reader.orders(10)] == [False, True]
+            said = {order.what["url"] for order in reader.orders(10)}
             assert not said & {one.url for one in asked_about(reader, 100)}
 
     async def test_json_and_marks_by_url(self, job):
@@ -434,7 +434,10 @@ class TestCommand:
         code, out, _ = replica("judge", job, "--yes", f"{yes}#part", "--no", no)
         assert (code, out) == (0, "2 pages marked: the crawl learns from the answers when it goes on\n")
         with reading(str(job)) as reader:
-            assert {act.what["url"]: act.what["is_relevant"] for act in reader.acts(9)} == {yes: True, no: False}
+            assert {order.what["url"]: order.what["is_relevant"] for order in reader.orders(9)} == {
+                yes: True,
+                no: False,
+            }
         code, out, _ = replica("explain", yes, "--job", job)
         assert "words for the topic: " in out
 
@@ -453,7 +456,7 @@ class TestCommand:
         assert told in err
         assert err.count("\n") == 1
         with reading(str(job)) as reader:
-            assert reader.acts(9) == []
+            assert reader.orders(9) == []
 
     async def test_a_crawl_without_a_topic(self, tmp_path):
         await crawl(TopicSpider, web(), {**REPLICA, "JOBDIR": str(tmp_path), "CLOSESPIDER_PAGECOUNT": 3}, seeds=TOP)

@@ -39,9 +39,9 @@ def obey(orders, store):
     store.commit()
 
 
-def acts(job):
+def given(job):
     with reading(str(job)) as reader:
-        return {act.kind: act for act in reader.acts(10)}
+        return {order.kind: order for order in reader.orders(10)}
 
 
 class TestObeying:
@@ -53,7 +53,7 @@ class TestObeying:
         obey(orders, store)
         obey(orders, store)
         assert seen == ["b", "a", "b"]
-        assert all(act.is_done and act.done_at == 7.0 for act in acts(job).values())
+        assert all(order.is_done and order.done_at == 7.0 for order in given(job).values())
 
     @pytest.mark.parametrize("error", [ValueError("no such host"), KeyError("host"), RuntimeError("broken")])
     def test_one_that_cannot_be_carried_out_leaves_only_an_answer(self, job, store, orders, error):
@@ -69,7 +69,7 @@ class TestObeying:
         give(job, "bad", "good")
         obey(orders, store)
         obey(orders, store)
-        told = acts(job)
+        told = given(job)
         assert len(seen) == 1
         assert store.urls.waiting == 0
         assert told["bad"].answer.startswith(NOT_DONE)
@@ -97,7 +97,7 @@ class TestObeying:
         give(job, "a")
         with pytest.raises(StoreError):
             orders.obey()
-        assert acts(job)["a"].is_open
+        assert given(job)["a"].is_open
 
     @pytest.mark.parametrize("value", [["a"], {}, None, 10**30, 7])
     def test_a_value_that_cannot_be_stored_is_the_orders_fault(self, job, store, orders, value):
@@ -107,8 +107,8 @@ class TestObeying:
             give("a", {"host": value})
             give("checked", {"host": value})
         obey(orders, store)
-        assert not any(act.is_open for act in acts(job).values())
-        assert acts(job)["checked"].answer == f"{NOT_DONE}its 'host' is missing or wrong"
+        assert not any(order.is_open for order in given(job).values())
+        assert given(job)["checked"].answer == f"{NOT_DONE}its 'host' is missing or wrong"
         enter(store, "a.example/1")
         store.commit()
         assert store.urls.waiting == 1
@@ -116,14 +116,14 @@ class TestObeying:
     def test_one_of_a_kind_that_nobody_took_on_waits(self, job, store, orders):
         give(job, "later")
         obey(orders, store)
-        assert acts(job)["later"].is_open
+        assert given(job)["later"].is_open
         orders.add("later", lambda _: None)
         obey(orders, store)
-        assert acts(job)["later"].is_done
+        assert given(job)["later"].is_done
 
     @pytest.mark.parametrize("what", ["no json", "[]", "7", r'{"name": "\ud800"}'])
     def test_one_that_says_nothing_readable_is_answered(self, job, store, orders, what):
         store.connection.write("INSERT INTO orders (at, kind, what) VALUES (1.0, 'a', ?)", (what,))
         orders.add("a", lambda what: what["name"])
         obey(orders, store)
-        assert acts(job)["a"].answer == f"{NOT_DONE}KeyError: 'name'"
+        assert given(job)["a"].answer == f"{NOT_DONE}KeyError: 'name'"

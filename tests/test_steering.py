@@ -33,7 +33,7 @@ def give(job, *orders):
 
 def answers(job):
     with reading(str(job)) as reader:
-        return [act.answer for act in sorted(reader.acts(20), key=lambda act: act.id)]
+        return [order.answer for order in sorted(reader.orders(20), key=lambda order: order.id)]
 
 
 async def run(job, pages=SITE, until=0, seeds=TOP, **settings):
@@ -46,7 +46,7 @@ def acting(job, at, *orders):
 
     async def answer(request):
         await asyncio.to_thread(give, job, *orders)  # which waits until the crawl has committed
-        while any(act.is_open for act in last(job)):
+        while any(order.is_open for order in last(job)):
             await asyncio.sleep(0.01)
         return page(seed=at)
 
@@ -55,7 +55,7 @@ def acting(job, at, *orders):
 
 def last(job):
     with reading(str(job)) as reader:
-        return reader.acts(20)
+        return reader.orders(20)
 
 
 @pytest.mark.asyncio
@@ -234,7 +234,7 @@ class TestCommands:
         assert (code, err) == (0, "")
         assert out.startswith("ordered, for no crawl has the job open; when it is next run: ")
         assert says in " ".join(out.split())
-        assert [(act.kind, act.what) for act in last(job)] == [(kind, what)]
+        assert [(order.kind, order.what) for order in last(job)] == [(kind, what)]
 
     @pytest.mark.parametrize(
         ("arguments", "says"),

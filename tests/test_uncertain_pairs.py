@@ -125,7 +125,7 @@ class TestDecidedByHand:
         assert replica("steer", "allow", "b.example", "--beside", "A.example", "--job", tmp_path)[0] == 0
         assert replica("steer", "block", "b.example/", "--as", "a.example/docs/", "--job", tmp_path)[0] == 0
         with reading(tmp_path) as reader:
-            block, different = reader.acts(5)
+            block, different = reader.orders(5)
         assert (different.kind, different.what) == (DIFFERENT, {"host": "b.example", "other": "a.example"})
         assert block.what == {"host": "b.example", "canonical": "a.example", "canonical_prefix": "docs"}
         code, _, err = replica("steer", "allow", "b.example", "--beside", "b.example", "--job", tmp_path)

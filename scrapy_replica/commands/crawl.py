@@ -115,8 +115,9 @@ def check_seeds(job: str, seeds: Sequence[str]) -> None:
     :raises ValueError: no seed is on a site that the crawl began with.
     """
     with reading(job) as reader:
-        ordered = (url for act in reader.acts(MOST_ORDERS) if act.kind == SEEDS for url in act.what.get("urls", ()))
-        known = sorted({*reader.seed_hosts(), *map(host_of, ordered)})
+        added = [order.what for order in reader.orders(MOST_ORDERS) if order.kind == SEEDS]
+        urls = (url for what in added for url in what.get("urls", ()))
+        known = sorted({*reader.seed_hosts(), *map(host_of, urls)})
     wanted = sorted({host_of(url) for url in seeds})
     if known and not {site_of(host) for host in known} & {site_of(host) for host in wanted}:
         began, others = (cleaned(", ".join(hosts[:SHOWN])) for hosts in (known, wanted))

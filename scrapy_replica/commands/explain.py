@@ -17,7 +17,7 @@ from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.forms_of_site import forms_of
 from scrapy_replica.commands.job import add_job_argument, reading
-from scrapy_replica.commands.order import near
+from scrapy_replica.commands.names import near
 from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.order.recipe import made_again, relevance_model

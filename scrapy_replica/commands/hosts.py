@@ -7,9 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
-from scrapy_replica.commands.acts import command_line
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument, name_of, reading
+from scrapy_replica.commands.orders import command_line
 from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.words.phrases import DOUBTS, evidence_of, place_of, site_names
 from scrapy_replica.words.terminal import COLUMNS, counted, score, scores, wrapped

@@ -11,7 +11,7 @@ from scrapy_replica.address import redacted
 from scrapy_replica.claim import ENDED, Standing
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument, is_running, name_of, ordering, reading
-from scrapy_replica.commands.order import order
+from scrapy_replica.commands.orders import order
 from scrapy_replica.crawldb.orders import DISABLE_RULE, RULE
 from scrapy_replica.urls.interchange import GIVEN, dumps, rules_at
 from scrapy_replica.urls.rule import Rule
@@ -75,8 +75,8 @@ def list_rules(opts: argparse.Namespace) -> None:
     """Print every rule, those in force first."""
     with reading(opts.job) as job:
         views, saved = job.rules(), job.saved_by_rules()
-        acts = [act for act in job.acts(MOST_ORDERS) if act.is_open and act.kind == DISABLE_RULE]
-    ending = {act.what.get("id") for act in acts}
+        orders = [order for order in job.orders(MOST_ORDERS) if order.is_open and order.kind == DISABLE_RULE]
+    ending = {order.what.get("id") for order in orders}
     views.sort(key=lambda view: view.row.state != Standing.IN_FORCE)
     rules = [_described(view, is_ending=view.row.id in ending) for view in views]
     if opts.json:

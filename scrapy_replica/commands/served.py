@@ -8,8 +8,8 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands.acts import act, command_of
 from scrapy_replica.commands.job import has_begun, is_running, name_of, reading, trace
+from scrapy_replica.commands.orders import command_of, give
 from scrapy_replica.control import view
 from scrapy_replica.crawl.topic.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 PARTS = {
     "state": 0.02,
-    "acts": 0.05,
+    "orders": 0.05,
     "pairs": 0.2,
     "copies": 0.05,
     "rules": 0.05,
@@ -68,7 +68,7 @@ class ServedJob:
         self._counted: Status | None = None
         """The figures, once a section of this look has asked for them."""
         self._made: dict[str, Callable[[SqliteReader], Any]] = {
-            "acts": lambda reader: view.acts(reader, lambda order: command_of(order, name_of(job))),
+            "orders": lambda reader: view.orders(reader, lambda order: command_of(order, name_of(job))),
             "pairs": view.pairs,
             "copies": view.copies,
             "rules": view.rules,
@@ -129,6 +129,6 @@ class ServedJob:
         self._per_second = status.per_second
         return view.figures(reader, status, is_running=is_running(self._job))
 
-    def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+    def give_order(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
         """Give an order; return its id and the command that does the same."""
-        return act(self._job, kind, what)
+        return give(self._job, kind, what)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 2.0
 """Least time between two looks at a running crawl."""
 
-ACTS = 5
-"""Acts of a person that are told."""
+MOST_ORDERS = 5
+"""Orders of a person that are told."""
 
 REST = 20
 """Times as long as a look took until the next: it costs a twentieth of a processor at most, however large the job."""
@@ -58,13 +58,13 @@ def look(opts: argparse.Namespace, *, runs: bool) -> str:
     """Return the figures of the job as they are now, for a person or as JSON."""
     with reading(opts.job) as job:
         now = time.time()
-        status, acts = job.status(now if runs else None, opts.hosts), job.acts(ACTS)
+        status, orders = job.status(now if runs else None, opts.hosts), job.orders(MOST_ORDERS)
         sharing = processes(opts.job)
     if opts.json:
         figures = as_object(status.figures, {"job": name_of(opts.job)})
-        by_hand = [act._asdict() for act in acts]
+        by_hand = [order._asdict() for order in orders]
         return json.dumps(figures | rows_of(status) | _processes(sharing) | {"by_hand": by_hand}) + "\n"
-    return in_words(status, acts, now, sharing, is_running=runs)
+    return in_words(status, orders, now, sharing, is_running=runs)
 
 
 def _processes(sharing: Sequence[Process]) -> dict[str, Any]:

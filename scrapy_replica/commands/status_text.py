@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from scrapy_replica.address import redacted
-from scrapy_replica.commands.acts import said
+from scrapy_replica.commands.orders import said
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.status import UNTESTED
 from scrapy_replica.decision import Action, Reason
@@ -43,7 +43,7 @@ ROWS = (
 
 def in_words(
     status: Status,
-    acts: Sequence[Order],
+    orders: Sequence[Order],
     now: float,
     sharing: Sequence[Process] = (),
     *,
@@ -68,7 +68,7 @@ def in_words(
         _outside(status.outside),
         saved_in_words(status),
         *_last_hour(status, is_running=is_running),
-        _by_hand(acts),
+        _by_hand(orders),
         _processes(sharing),
         _hosts(status),
     ]
@@ -235,15 +235,15 @@ def _rule(view: RuleView) -> str:
     return wrapped(shortened(told, 3 * COLUMNS), 2, 4)
 
 
-def _outcome(act: Order) -> str:
-    return "not seen by the crawl yet" if act.is_open else cleaned(act.answer or "done", 200)
+def _outcome(order: Order) -> str:
+    return "not seen by the crawl yet" if order.is_open else cleaned(order.answer or "done", 200)
 
 
-def _by_hand(acts: Sequence[Order]) -> str:
+def _by_hand(orders: Sequence[Order]) -> str:
     """Return what a person told the crawl last, a line each."""
     told = [
-        wrapped(f"{_time(act.at)[-5:]} {redacted(shortened(said(act), MAX_SAID))}: {_outcome(act)}", 2, 9)
-        for act in acts
+        wrapped(f"{_time(order.at)[-5:]} {redacted(shortened(said(order), MAX_SAID))}: {_outcome(order)}", 2, 9)
+        for order in orders
     ]
     return "\n".join(["By hand, the last first:", *told, ""]) if told else ""
 

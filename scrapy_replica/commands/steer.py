@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy_replica.address import redacted
-from scrapy_replica.commands.acts import checked
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument
-from scrapy_replica.commands.order import order, without_scheme
+from scrapy_replica.commands.names import without_scheme
+from scrapy_replica.commands.orders import checked, order
 from scrapy_replica.commands.parser import CommandGroup
 from scrapy_replica.components.seeds import read_seeds
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, EXCLUDE, PAUSE, RESUME, SEEDS

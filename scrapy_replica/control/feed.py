@@ -42,7 +42,7 @@ class Job(Protocol):
     def look(self, sections: Collection[str]) -> Mapping[str, tuple[str, float]]:
         """Return what each of *sections* shows, as JSON, and the seconds of processor time that it took."""
 
-    def act(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+    def give_order(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
         """Give an order; return its id and the command that does the same.
 
         :raises ValueError: the order makes no sense: one line that says why.
@@ -103,7 +103,7 @@ class Feed:
 
     def ordered(self) -> None:
         """Look at the order that was just given, and when a running crawl has obeyed it at all that costs little."""
-        self._look_at({"acts"})
+        self._look_at({"orders"})
         cheap = {section for section, seconds in self._cost.items() if seconds < CHEAP_SECONDS}
         asyncio.get_running_loop().call_later(SOON_SECONDS, self._look_at, cheap)
 

@@ -101,7 +101,7 @@ class Server:
             return web.Response(status=415, text="an order is JSON\n")
         try:
             kind, what = _parsed(await request.read())
-            order_id, command = await asyncio.to_thread(self._job.act, kind, what)
+            order_id, command = await asyncio.to_thread(self._job.give_order, kind, what)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
         self.feed.ordered()

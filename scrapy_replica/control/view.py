@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.status import HostStatus, Status
     from scrapy_replica.records import PagePair, UncertainPair
 
-MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_ACTS = 30, 50, 200, 100, 50
+MAX_HOSTS, MAX_PAIRS, MAX_COPIES, MAX_RULES, MAX_SHOWN_ORDERS = 30, 50, 200, 100, 50
 """Rows that are shown of each."""
 MAX_ORDERS = 1000
 """Orders looked at to tell which hosts pause."""
@@ -73,7 +73,7 @@ def _tests(status: Status) -> str:
 def _paused(job: SqliteReader) -> set[str]:
     """Return the hosts that a person let pause, as far as the last orders tell."""
     paused: set[str] = set()
-    for order in reversed(job.acts(MAX_ORDERS)):
+    for order in reversed(job.orders(MAX_ORDERS)):
         if order.is_done and order.kind == PAUSE:
             paused.add(str(order.what.get("host")))
         elif order.is_done and order.kind == RESUME:
@@ -164,7 +164,7 @@ def _rule(view: RuleView) -> dict[str, Any]:
     return {"id": row.id, "rule": rule(row.rule), "told": origin, "saved": f"{saved:,}"}
 
 
-def acts(job: SqliteReader, command_of: Callable[[Order], str]) -> list[dict[str, Any]]:
+def orders(job: SqliteReader, command_of: Callable[[Order], str]) -> list[dict[str, Any]]:
     """Return what was told the crawl by hand, last told first, each with the command that does the same."""
     return [
         {
@@ -176,7 +176,7 @@ def acts(job: SqliteReader, command_of: Callable[[Order], str]) -> list[dict[str
             "answer": cleaned(order.answer or ("done" if order.is_done else "")),
             "is_open": order.is_open,
         }
-        for order in job.acts(MAX_ACTS)
+        for order in job.orders(MAX_SHOWN_ORDERS)
     ]
 
 

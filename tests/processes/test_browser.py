@@ -68,7 +68,7 @@ def test_a_person_decides_a_pair_and_the_running_crawl_obeys(running, browser):
     clicked = time.monotonic()
     wait_until(lambda: waiting(job, copy) == 0)
     assert time.monotonic() - clicked < 5
-    wait_until(lambda: f"scrapy replica steer block {copy} --as" in browser.find_element("id", "acts").text)
+    wait_until(lambda: f"scrapy replica steer block {copy} --as" in browser.find_element("id", "orders").text)
     wait_until(lambda: copy in browser.find_element("id", "copies-rows").text)
     assert "No pair of hosts is uncertain" in browser.find_element("id", "decide").text
     wait_until(lambda: browser.find_elements("css selector", "#chart-course svg"))

@@ -171,7 +171,7 @@ class TestSteering:
             assert not is_secret_told(text)
             assert TOKEN not in text
             await asyncio.sleep(1.5)
-            shown = await told(client, "acts")
-            assert not shown["acts"][0]["is_open"]
+            shown = await told(client, "orders")
+            assert not shown["orders"][0]["is_open"]
             status, text = await give(client, "resume", {"host": web.host(2)})
         await asyncio.to_thread(end_all, *both)

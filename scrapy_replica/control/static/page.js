@@ -223,13 +223,13 @@ const sections = {
     report = told;
     showReport();
   },
-  acts(acts) {
-    const answered = acts.find((act) => act.id === awaited && !act.is_open);
+  orders(orders) {
+    const answered = orders.find((order) => order.id === awaited && !order.is_open);
     if (answered) {
       awaited = null;
       say(`The crawl: ${answered.answer}`, answered.command, answered.answer.startsWith("not done"));
     }
-    showRows("acts", acts, "Nothing was told by hand yet.", ({ at: when, kind, what, command, answer, is_open }) =>
+    showRows("orders", orders, "Nothing was told by hand yet.", ({ at: when, kind, what, command, answer, is_open }) =>
       make("li", {}, make("div", {}, make("code", {}, command || `${kind}: ${Object.values(what).join(", ")}`),
         make("small", { className: answer.startsWith("not done") ? "bad" : "" },
           `${new Date(when * 1000).toLocaleTimeString()}: ${is_open ? "waits for the crawl" : answer}`))));

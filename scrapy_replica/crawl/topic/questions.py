@@ -74,5 +74,5 @@ def check_page(job: SqliteReader, url: str) -> None:
 
 def _open_marks(job: SqliteReader) -> set[str]:
     """Return the pages of which something was said that the crawl has not seen yet."""
-    acts = job.acts(MOST_ORDERS)
-    return {url for act in acts if act.is_open and act.kind == MARK and isinstance(url := act.what.get("url"), str)}
+    marks = [order.what for order in job.orders(MOST_ORDERS) if order.is_open and order.kind == MARK]
+    return {url for mark in marks if isinstance(url := mark.get("url"), str)}

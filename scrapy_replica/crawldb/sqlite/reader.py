@@ -291,6 +291,6 @@ class SqliteReader:
         """
         return StatusReader(self._connection, self._verdicts, self._rule).read(now, hosts)
 
-    def acts(self, most: int) -> list[Order]:
+    def orders(self, most: int) -> list[Order]:
         """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
         return self._orders.last(most)

@@ -1,68 +1,19 @@
-"""Giving an order to a crawl, and telling what became of it."""
+"""Hosts and URLs as people give them."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any
 
 from scrapy import Request
 
 from scrapy_replica.address import host_of, redacted, without_port
-from scrapy_replica.commands.job import is_running, ordering, reading
-from scrapy_replica.crawldb.orders import Order
-from scrapy_replica.words.terminal import wrapped
+from scrapy_replica.commands.job import reading
 from scrapy_replica.words.text import cleaned
-
-ANSWERED_SECONDS = 2.0
-"""A running crawl has answered by then; it looks for orders between two pages."""
-
-LOOK_SECONDS = 0.1
-LAST = 100
-"""Orders given last among which the answer is looked for."""
 
 NEAR, CLOSE = 3, 0.8
 """Names that are suggested at most, and how like they are, 0..1."""
 MOST_MISSING, MOST_COMPARED = 4, 50_000
 """Characters that a name may be longer or shorter, and names that are looked at: two seconds at most."""
-
-
-def order(job: str, kind: str, what: Mapping[str, Any], told: str) -> int:
-    """Give the crawl in the folder *job* an order, print what became of it, and return the exit code.
-
-    *told* says what is so once it was carried out: ``b.example is blocked as a copy of a.example``.
-
-    :raises ValueError: the job cannot be written, or the crawl answered that it cannot be done.
-    """
-    with ordering(job) as give:
-        order_id = give(kind, what)
-    if not is_running(job):
-        _say(f"ordered, for no crawl has the job open; when it is next run: {told}")
-        return 0
-    answer = _answer(job, order_id)
-    if answer is None or answer.is_open:
-        _say(f"ordered; when the crawl is through with the page it is at: {told}")
-    elif not answer.is_done:
-        raise ValueError(str(answer.answer))
-    else:
-        _say(f"done: {told}{f'; {answer.answer}' if answer.answer else ''}")
-    return 0
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(wrapped(cleaned(text, 2_000), 0, 2) + "\n")
-
-
-def _answer(job: str, order_id: int) -> Order | None:
-    end = time.monotonic() + ANSWERED_SECONDS
-    while True:
-        with reading(job) as reader:
-            found = next((act for act in reader.acts(LAST) if act.id == order_id), None)
-        if found is None or not found.is_open or time.monotonic() > end:
-            return found
-        time.sleep(LOOK_SECONDS)
 
 
 def known_host(job: str, host: str) -> str:

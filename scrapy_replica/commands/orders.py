@@ -1,13 +1,15 @@
-"""What a person may tell a crawl, by commands or from the control page."""
+"""Orders that a person may give a crawl, by commands or from the control page."""
 
 from __future__ import annotations
 
 import shlex
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.address import redacted
-from scrapy_replica.commands.job import name_of, ordering, reading
-from scrapy_replica.commands.order import host_name, known_host, web_url
+from scrapy_replica.commands.job import is_running, name_of, ordering, reading
+from scrapy_replica.commands.names import host_name, known_host, web_url
 from scrapy_replica.crawl.topic.questions import check_page
 from scrapy_replica.crawldb.orders import (
     ALLOW,
@@ -22,14 +24,59 @@ from scrapy_replica.crawldb.orders import (
     Order,
 )
 from scrapy_replica.urls.scope import Pattern
+from scrapy_replica.words.terminal import wrapped
+from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 What = dict[str, Any]
 
+ANSWERED_SECONDS = 2.0
+"""A running crawl has answered by then; it looks for orders between two pages."""
 
-def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
+LOOK_SECONDS = 0.1
+LAST = 100
+"""Orders given last among which the answer is looked for."""
+
+
+def order(job: str, kind: str, what: Mapping[str, Any], told: str) -> int:
+    """Give the crawl in the folder *job* an order, print what became of it, and return the exit code.
+
+    *told* says what is so once it was carried out: ``b.example is blocked as a copy of a.example``.
+
+    :raises ValueError: the job cannot be written, or the crawl answered that it cannot be done.
+    """
+    with ordering(job) as write:
+        order_id = write(kind, what)
+    if not is_running(job):
+        _say(f"ordered, for no crawl has the job open; when it is next run: {told}")
+        return 0
+    answer = _answer(job, order_id)
+    if answer is None or answer.is_open:
+        _say(f"ordered; when the crawl is through with the page it is at: {told}")
+    elif not answer.is_done:
+        raise ValueError(str(answer.answer))
+    else:
+        _say(f"done: {told}{f'; {answer.answer}' if answer.answer else ''}")
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(wrapped(cleaned(text, 2_000), 0, 2) + "\n")
+
+
+def _answer(job: str, order_id: int) -> Order | None:
+    end = time.monotonic() + ANSWERED_SECONDS
+    while True:
+        with reading(job) as reader:
+            found = next((one for one in reader.orders(LAST) if one.id == order_id), None)
+        if found is None or not found.is_open or time.monotonic() > end:
+            return found
+        time.sleep(LOOK_SECONDS)
+
+
+def give(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
     """Give the crawl of *job* an order; return the order's id and the command that does the same.
 
     :raises ValueError: there is no such order, it makes no sense, or it cannot be written: one line that says why.
@@ -37,8 +84,8 @@ def act(job: str, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
     if kind not in CHECKS:
         raise ValueError(f"there is no order {kind!r}")
     order = checked(job, kind, what)
-    with ordering(job) as give:
-        return give(kind, order), command_line(kind, order, name_of(job))
+    with ordering(job) as write:
+        return write(kind, order), command_line(kind, order, name_of(job))
 
 
 def checked(job: str, kind: str, what: Mapping[str, Any]) -> What:
