@@ -98,6 +98,24 @@ class TestRetryAfter:
         gaps = [later - earlier for earlier, later in pairwise(times)]
         assert gaps == pytest.approx([0.3, 0.6, 1.2], abs=0.25)
 
+    async def test_what_was_on_its_way_does_not_make_the_rest_longer(self, monkeypatch):
+        monkeypatch.setattr(patience, "FIRST_S", 0.3)
+        served, _, pages = web(0, None)
+        begun = []
+
+        def limited(request):
+            if request.url.startswith(TOP) and request.url != TOP:
+                begun.append(time.monotonic())
+                if begun[-1] < begun[0] + 0.2:
+                    return 429, {}, ""
+            return served(request)
+
+        result = await crawl(TopicSpider, limited, {**POLITE, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}, seeds=TOP)
+        assert {item["url"] for item in result.items} == pages
+        n_at_once = sum(one < begun[0] + 0.2 for one in begun)
+        assert n_at_once == 6
+        assert begun[n_at_once] - begun[0] < 0.3 * 2
+
     @pytest.mark.parametrize(
         "answer", [(503, {}, ""), (429, {"Retry-After": "3600"}, ""), (503, {"Retry-After": "601"}, "")]
     )

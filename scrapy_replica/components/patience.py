@@ -52,8 +52,9 @@ class PatienceMiddleware(Middleware):
     def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
         super().__init__(crawler, extension)
         self._is_on = crawler.settings.getbool("RETRY_ENABLED")
-        self._in_a_row: dict[str, int] = {}
-        """Download slot -> times that it rested since it answered otherwise."""
+        self._in_a_row: dict[str, tuple[int, float]] = {}
+        """Download slot -> times that it rested since it answered otherwise, and until when it does. Requests that were
+        on their way when it began to rest do not count: of eight at once the last would have it rest ten minutes."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         extension, slot = self._extension, slot_of(request)
@@ -69,8 +70,11 @@ class PatienceMiddleware(Middleware):
         is_ours = extension.flights.of(request).url_id is not None  # it came from the crawl database
         if not (is_wish and is_ours and self._is_on) or waits >= MOST_WAITS or request.meta.get("dont_retry"):
             return response
-        n = self._in_a_row[slot] = self._in_a_row.get(slot, 0) + 1
+        n, until = self._in_a_row.get(slot, (0, 0.0))
+        now = time.monotonic()
+        n += now >= until
         seconds = asked if asked is not None else min(MOST_S, FIRST_S * 2.0 ** min(max(n - 1, waits), 10))
+        self._in_a_row[slot] = n, now + seconds
         extension.rest(slot, seconds)
         extension.crawl.counts["patience/rests"] += 1
         told = "%s answers %d: nothing is asked of it for %s, and then %s again"
