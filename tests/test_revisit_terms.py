@@ -10,7 +10,7 @@ from test_revisits import Site, again, counts, first, settings
 from web import crawl, page
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.components.returns import terms_of
+from scrapy_replica.components.revalidation import terms_of
 
 TELLING = pytest.mark.parametrize("tells", ["etag", "nothing"])
 

@@ -13,7 +13,6 @@ from scrapy_replica.components.borders import Borders, PrivateAddressError
 from scrapy_replica.components.flight import permission_of
 from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.payloads import callback_of, come_from_front
-from scrapy_replica.components.returns import location_of
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.crawldb.contract import NewUrl, Permission, StoreError
 from scrapy_replica.crawldb.pages import NOT_MODIFIED
@@ -97,15 +96,15 @@ class ConditionMiddleware(Middleware):
     def process_request(self, request: Request) -> None:
         if self._extension.error is None:
             with self._extension.stopping():
-                self._extension.returns.add_conditions(request)
+                self._extension.revalidation.add_conditions(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if self._extension.returns.remove_conditions(request) and response.status == NOT_MODIFIED:
+        if self._extension.revalidation.remove_conditions(request) and response.status == NOT_MODIFIED:
             request.meta["dont_cache"] = True
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 - Scrapy hands it over
-        self._extension.returns.remove_conditions(request)
+        self._extension.revalidation.remove_conditions(request)
 
 
 class BorderMiddleware(Middleware):
@@ -179,3 +178,14 @@ class WarcMiddleware(Middleware):
         if "cached" in response.flags or urlparse_cached(request).scheme not in {"http", "https"}:
             return False
         return not _is_refused(self._extension.borders, request, response)
+
+
+def location_of(response: Response) -> str | None:
+    """Return the URL that *response* redirects to; ``None`` if to none."""
+    location = response.headers.get("Location")
+    if location is None or not 300 <= response.status < 400:
+        return None
+    try:
+        return response.urljoin(location.decode("latin-1"))
+    except ValueError:
+        return None

@@ -27,7 +27,7 @@ from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
-from scrapy_replica.components.returns import Returns
+from scrapy_replica.components.revalidation import Revalidation
 from scrapy_replica.components.statistics import flush, sum_up
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
@@ -138,9 +138,9 @@ class ReplicaExtension:
         return Observer(self)
 
     @cached_property
-    def returns(self) -> Returns:
+    def revalidation(self) -> Revalidation:
         """Compares what is asked for again."""
-        return Returns(self.crawl.revisits, self.flights, self.recorder)
+        return Revalidation(self.crawl.revisits, self.flights, self.recorder)
 
     def open(self) -> None:
         """Open the job and what is kept of it, if that was not done.
@@ -151,7 +151,7 @@ class ReplicaExtension:
             return
         try:
             with refusing():
-                _ = self.returns
+                _ = self.revalidation
         except BaseException:
             if self._is_open:
                 self.crawl.store.abandon()  # who mends the setting begins again, maybe in this process
@@ -336,7 +336,7 @@ class ReplicaExtension:
     def item_error(self, response: Response | None) -> None:
         """Take note that an item made of *response* is lost, because a pipeline raised."""
         if response is not None and response.request is not None:
-            self.returns.mark_unfinished(response.request)
+            self.revalidation.mark_unfinished(response.request)
 
     def is_kept(self, request: Request) -> bool:
         """Tell whether *request* may be done: all that was to be kept of it is on the disk."""

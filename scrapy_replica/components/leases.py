@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy_replica.components.fingerprinter import start_key
 from scrapy_replica.components.patience import WAITS
 from scrapy_replica.components.payloads import LIVE, callback_of
-from scrapy_replica.components.returns import has_conditions
+from scrapy_replica.components.revalidation import has_conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ class Leases:
         is_lost = flight.payload is not None and flight.payload.startswith(LIVE)
         if is_lost or flight.has_conditions or request.method != "GET" or request.body:
             return
-        answer, url_id = self._extension.returns.answer_of(flight), flight.url_id
+        answer, url_id = self._extension.revalidation.answer_of(flight), flight.url_id
         if flight.key is None:  # it was tried again, and the first time counted
             url_id = self._asked_before(request) if answer.content is not None else None
         if url_id is not None:

@@ -54,7 +54,7 @@ class Observer:
         flight.elements = elements_of(response)
         is_read = self._is_to_be_read(response, flight.url_id)
         page, depth = extension.pages.of(response, is_read=is_read), response.meta.get("depth", 0)
-        is_known = extension.has_frontier and extension.returns.is_known(response, flight, page)
+        is_known = extension.has_frontier and extension.revalidation.is_known(response, flight, page)
         was_given = is_known and crawl.revisits.reusable(flight.url_id) is not None
         if is_known and not crawl.store.pages.is_unread(flight.url_id):
             observation = crawl.observe_again(page, flight.url_id, depth)

@@ -130,14 +130,14 @@ class LateOutputMiddleware(Middleware):
         if not extension.has_frontier or extension.crawl.store.is_shared:
             return set()
         flight = extension.flights.of(asked_by)
-        hashes = {id(item): found_on.given_hash(item, extension.returns.sessions) for item in items}
+        hashes = {id(item): found_on.given_hash(item, extension.revalidation.sessions) for item in items}
         told = {one for one in hashes.values() if one is not None}
         if len(flight.items) < MOST_GIVEN:
             flight.items |= told
         before: frozenset[int] = frozenset()
         if extension.error is None:
             with extension.stopping():
-                before = extension.returns.given(flight)
+                before = extension.revalidation.given(flight)
         given = {one for one, told in hashes.items() if told in before}
         extension.crawl.counts["revisit/items_again"] += len(given)
         return given
@@ -175,7 +175,7 @@ class LateOutputMiddleware(Middleware):
             flight = extension.flights.of(asked_by)
             flight.asks_more = flight.asks_more or self._asks_more(found_on, requests)
             if any(request.dont_filter for request in requests):
-                extension.returns.mark_unfinished(asked_by)  # they are not asked again by themselves
+                extension.revalidation.mark_unfinished(asked_by)  # they are not asked again by themselves
             return self._weigh(found_on, requests)
         return set()
 

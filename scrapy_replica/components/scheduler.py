@@ -22,7 +22,7 @@ from scrapy_replica.components.leases import Leases
 from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.components.returns import terms_of
+from scrapy_replica.components.revalidation import terms_of
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.slots import chosen_slot
 from scrapy_replica.components.spider import TopicSpider

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from scrapy_replica.components.middleware import Middleware
-from scrapy_replica.components.returns import silence
+from scrapy_replica.components.revalidation import silence
 from scrapy_replica.components.spider import TopicSpider
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.urls.scope import Outside
@@ -56,7 +56,7 @@ class ReplicaSpiderMiddleware(Middleware):
     def process_spider_input(self, response: Response) -> None:
         extension = self._extension
         try:
-            if extension.has_frontier and extension.returns.is_unchanged(response):
+            if extension.has_frontier and extension.revalidation.is_unchanged(response):
                 extension.observer.observe_unchanged(response)
                 silence(response)
                 return

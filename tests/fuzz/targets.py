@@ -28,9 +28,9 @@ from scrapy_replica.commands.job import reading, salvaging
 from scrapy_replica.commands.served import PARTS, ServedJob
 from scrapy_replica.components import sitemaps
 from scrapy_replica.components.archived import ArchivedPages
+from scrapy_replica.components.downloadermiddleware import location_of
 from scrapy_replica.components.pages import page_from_response
 from scrapy_replica.components.patience import retry_after
-from scrapy_replica.components.returns import location_of
 from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.config import Config

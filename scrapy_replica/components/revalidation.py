@@ -1,4 +1,4 @@
-"""Coming back to a page: it is asked for if it changed, and where it did not nobody need look at it."""
+"""Revalidation (RFC 9110, 13): a page is asked for if it changed, and where it did not no callback need look at it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ETAG, DATE = "If-None-Match", "If-Modified-Since"
 
 
-class Returns:
+class Revalidation:
     """Puts conditions on requests for pages that are known, and tells what of their responses is news.
 
     :param recorder: keeps what is fetched. Word that a page did not change is kept only beside the page: one that is
@@ -154,17 +154,6 @@ class Returns:
 def has_conditions(request: Request) -> bool:
     """Tell whether *request* asks for a page if it changed."""
     return ETAG in request.headers or DATE in request.headers
-
-
-def location_of(response: Response) -> str | None:
-    """Return the URL that *response* redirects to; ``None`` if to none."""
-    location = response.headers.get("Location")
-    if location is None or not 300 <= response.status < 400:
-        return None
-    try:
-        return response.urljoin(location.decode("latin-1"))
-    except ValueError:
-        return None
 
 
 def silence(response: Response) -> None:
