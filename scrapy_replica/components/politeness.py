@@ -22,11 +22,13 @@ RECOVERY = 0.8
 class Politeness:
     """Counts the downloads of each slot, which is a host name or what the user chose, and tells when it may go on.
 
+    :param hold: called with a slot that nothing is to be given out for; *release* with one that is ready again.
     :param asked: slot -> seconds between two requests that its ``robots.txt`` asks for.
 
-    Invariant: a slot is held (:meth:`hold` was called) exactly while it has as many downloads as it may, or while its
-    delay since the last start runs. A request is only given out for a slot that is ready, so that a slow host never
-    fills Scrapy's download places; Scrapy's own slots, which know the same limits, stay behind as a safety net.
+    Invariant: a slot is held (*hold* was called, and *release* not since) exactly while it has as many downloads as it
+    may, or while its delay since the last start runs. A request is only given out for a slot that is ready, so that a
+    slow host never fills Scrapy's download places; Scrapy's own slots, which know the same limits, stay behind as a
+    safety net.
     """
 
     def __init__(

@@ -106,10 +106,10 @@ class Policy:
             return decision
         if permission is Permission.MOVE and block is not None:
             return self._blocked(block, host, callback)
-        if permission is Permission.MOVE and (saved := self._fetched_on_copy(url, host, callback)) is not None:
-            return saved
-        if permission is Permission.MOVE and (saved := self._same_elsewhere(url, host, callback, found_on)) is not None:
-            return saved
+        if permission is Permission.MOVE and (found := self._fetched_on_copy(url, host, callback)) is not None:
+            return found
+        if permission is Permission.MOVE and (found := self._same_elsewhere(url, host, callback, found_on)) is not None:
+            return found
         if (rejection := self._guard.rejection_of(url, host, found_on)) is not None:
             return self._by_guard(rejection, host)
         return FETCH
@@ -132,13 +132,13 @@ class Policy:
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
         other, urls = counterpart(url, observation.page.url, twin.url), self._states
-        is_saved = other is not None and urls.is_known(other) and not urls.is_missing(other) and self._may_ask(other)
+        may_drop = other is not None and urls.is_known(other) and not urls.is_missing(other) and self._may_ask(other)
         # Behind that page may lie what is out of scope there, and inside here.
-        is_saved = is_saved and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
-        evidence["counterpart"] = other if is_saved else None
-        wanted = Action.DROP if is_saved else Action.DEMOTE
+        may_drop = may_drop and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
+        evidence["counterpart"] = other if may_drop else None
+        wanted = Action.DROP if may_drop else Action.DEMOTE
         decision = self._decision(wanted, Reason.EXACT_DUPLICATE_LINKS, claim, evidence, is_certain=False)
-        return replace(decision, representative=other) if is_saved and decision.reason is not None else decision
+        return replace(decision, representative=other) if may_drop and decision.reason is not None else decision
 
     def _aliased(self, target: str, host: str) -> Decision:
         is_acting = self._config.mode is not Mode.OBSERVE

@@ -102,7 +102,7 @@ class Detector:
     def observe(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
     ) -> Findings:
-        """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`known`.
+        """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`add_url`.
 
         *mark*, *neighbours* and the time *at* that it was fetched are those of :meth:`Candidates.add_page`.
         """

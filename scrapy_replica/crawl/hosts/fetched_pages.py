@@ -17,7 +17,7 @@ class FetchedPages:
         """Copy -> relative path -> URL of each page, as they were when first asked for."""
 
     def instead_of(self, url: str, host: str) -> tuple[list[Verdict], str] | None:
-        """Return the URL fetched on a copy that stands for *url* on the kept *host*, and the verdicts that say so."""
+        """Return the URL fetched on a copy that stands for *url* on the canonical *host*, and the verdicts for it."""
         return self._instead_of(normal_path(path_of(url)), host)
 
     def _instead_of(self, path: str, host: str) -> tuple[list[Verdict], str] | None:

@@ -148,12 +148,12 @@ class Replicas:
         return Block(verdict, self._canonical_url(url, verdict), host in self.detector.copies.by_hand)
 
     def on_copies(self, url: str, host: str) -> list[str]:
-        """Return the URLs on the copies of the kept *host* that stand where *url* does."""
+        """Return the URLs on the copies of the canonical *host* that stand where *url* does."""
         copies = (self.url_on_copy(verdict, url) for verdict in self.judged_copies_of(host))
         return [other for other in copies if other is not None]
 
     def judged_copies_of(self, canonical: str) -> list[Verdict]:
-        """Return the verdicts whose copies *canonical* is kept for, but for those by hand."""
+        """Return the verdicts on copies of *canonical*, but for those that a person gave."""
         by_hand = self.detector.copies.by_hand
         return [verdict for verdict in self.detector.copies.of(canonical) if verdict.copy not in by_hand]
 
@@ -328,7 +328,7 @@ class Replicas:
         freed = []
         if self.detector.copies.canonical(canonical) == copy:  # the person knows better which of the two to keep
             freed.append(self._end(canonical, Standing.DISABLED))
-        if copy in self.detector.verdicts:  # what that one saved is decided once more, under this order
+        if copy in self.detector.verdicts:  # what that one suppressed is decided once more, under this order
             freed.append(self._end(copy, Standing.DISABLED))
         verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0)
         self._enact(verdict, is_manual=True)
