@@ -9,9 +9,10 @@ import pytest
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.watched_rule import WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
+from scrapy_replica.lab.dust.dust_judge import cube_of
 from scrapy_replica.urls.context import Condition, Fact
 from scrapy_replica.urls.interchange import priors
-from scrapy_replica.urls.judge import SIZES, WEIGHT, RuleJudge, Seen, cube_of, shipped, traits_of
+from scrapy_replica.urls.judge import SIZES, WEIGHT, RuleJudge, Seen, shipped, traits_of
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.learners.proposing import finished
 from scrapy_replica.urls.learners.selection import Proposal

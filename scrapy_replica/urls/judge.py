@@ -13,15 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from scrapy_replica.lazy.lac import LAC, NEGATIVE, POSITIVE, Cube
+from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.urls.interchange import priors
 from scrapy_replica.urls.rule import WILDCARD, Rule, Step
 
 Traits = tuple[int, ...]
-Example = tuple[Traits, int, int]
-"""Traits of a rule, its right groups or pairs, its wrong ones."""
 TRAITS = ("kind", "name", "context", "images", "witnesses", "groups", "reach")
 """What changes; which kind of shipped guess names an argument of it; what its context is made of; the share of images
 that were fetched themselves; different pages per group; groups; the share of the URLs it changes that are in groups.
@@ -32,9 +28,6 @@ SHIPPED = Path(__file__).with_name("judge.json")
 WEIGHT = 2
 """Groups of its own that weigh as much as what is known of rules like it: with 4 or 8 the order is worse on each host
 that was left out."""
-CAP = 20
-"""Groups of one rule that count at most: one rule of a large host is one example."""
-_PARTS = 5  # of a group, so that shares of few groups are kept
 _NAMES = ("", "campaign", "login", "print", "referrer", "reply", "session", "sort")
 _SHARE_OF_IMAGES, _WITNESSES, _GROUPS, _REACH = (0.1, 0.9), (0.5, 0.9), (4, 9, 19, 49), (0.1, 0.3, 0.7)
 
@@ -132,15 +125,3 @@ class RuleJudge:
 @lru_cache(1)
 def shipped() -> RuleJudge:
     return RuleJudge.load()
-
-
-def cube_of(examples: Sequence[Example]) -> Cube:
-    """Return the counts of *examples*."""
-    counts: dict[Traits, list[int]] = {}
-    for traits, right, wrong in examples:
-        scale = _PARTS * min(1.0, CAP / max(right + wrong, 1))
-        known = counts.setdefault(traits, [0, 0])
-        known[NEGATIVE] += round(wrong * scale)
-        known[POSITIVE] += round(right * scale)
-    vectors = np.array(list(counts), dtype=np.int64).reshape(-1, len(SIZES))
-    return Cube(SIZES, vectors, np.array(list(counts.values()), dtype=np.int64).reshape(-1, 2))

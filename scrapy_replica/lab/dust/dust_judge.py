@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from scrapy_replica.lab.dust.dust_splits import Row, family, halves
+from scrapy_replica.lazy.lac import NEGATIVE, POSITIVE, Cube
 from scrapy_replica.urls.interchange import priors
-from scrapy_replica.urls.judge import Example, RuleJudge, cube_of, traits_of
+from scrapy_replica.urls.judge import SIZES, RuleJudge, Traits, traits_of
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.learners.candidates import candidates
 from scrapy_replica.urls.learners.contexts import MAX_DEPTH
@@ -23,6 +26,12 @@ SUPPORT = 3
 SHARES = (0.01, 0.05)
 """Shares of wrong removals at which recall is told."""
 _WORST = 0.5
+CAP = 20
+"""Groups of one rule that count at most: one rule of a large host is one example."""
+_PARTS = 5  # of a group, so that shares of few groups are kept
+
+Example = tuple[Traits, int, int]
+"""Traits of a rule, its right groups or pairs, its wrong ones."""
 
 
 class Candidate(NamedTuple):
@@ -62,6 +71,18 @@ def outcome(evidence: HostEvidence, rule: Rule) -> Tally:
     """Return the groups that *rule* makes of the URLs of *evidence*."""
     found = [a for a in evidence.applications(rule.transformation) if rule.holds(evidence.forms[a.member])]
     return evidence.tally(evidence.groups(found))
+
+
+def cube_of(examples: Sequence[Example]) -> Cube:
+    """Return the counts of *examples*."""
+    counts: dict[Traits, list[int]] = {}
+    for traits, right, wrong in examples:
+        scale = _PARTS * min(1.0, CAP / max(right + wrong, 1))
+        known = counts.setdefault(traits, [0, 0])
+        known[NEGATIVE] += round(wrong * scale)
+        known[POSITIVE] += round(right * scale)
+    vectors = np.array(list(counts), dtype=np.int64).reshape(-1, len(SIZES))
+    return Cube(SIZES, vectors, np.array(list(counts.values()), dtype=np.int64).reshape(-1, 2))
 
 
 def examples_of(rows: Sequence[Row], found: Iterable[Half]) -> list[Example]:

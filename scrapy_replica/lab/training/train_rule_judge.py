@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scrapy_replica.lab.dust.dust import read
-from scrapy_replica.lab.dust.dust_judge import hosts_of
-from scrapy_replica.urls.judge import RuleJudge, cube_of
+from scrapy_replica.lab.dust.dust_judge import cube_of, hosts_of
+from scrapy_replica.urls.judge import RuleJudge
 
 
 def main(arguments: Sequence[str]) -> None:
