@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -38,24 +39,34 @@ class Cube:
         self.sizes = tuple(int(size) for size in sizes)
         self.vectors = vectors
         self.counts = counts.astype(np.int64)
-        self.cells, n_cells = self._make_cells()
-        self.support = np.zeros((n_cells, 2), dtype=np.int64)
+
+    @property
+    def cells(self) -> IntArray:
+        return self._numbered[0]
+
+    @cached_property
+    def support(self) -> IntArray:
+        n_cells = sum(map(len, self._numbered[1]))
+        support = np.zeros((n_cells, 2), dtype=np.int64)
         for row in self.cells:
             for label in (NEGATIVE, POSITIVE):
                 weights = np.bincount(row, weights=self.counts[:, label], minlength=n_cells)
-                self.support[:, label] += weights.astype(np.int64)
+                support[:, label] += weights.astype(np.int64)
+        return support
 
-    def _make_cells(self) -> tuple[IntArray, int]:
+    @cached_property
+    def _numbered(self) -> tuple[IntArray, list[dict[int, int]]]:
+        """The cells, and for each subset the cell of each key; 7 ms of each model that ships, once it is asked."""
         subsets = range(1, 2 ** len(self.sizes))
         cells = np.empty((len(subsets), len(self.vectors)), dtype=np.int64)
         n_cells = 0
-        self._cell_of: list[dict[int, int]] = []
+        cell_of: list[dict[int, int]] = []
         for subset in subsets:
             keys, places = np.unique(self._keys(self.vectors, subset), return_inverse=True)
             cells[subset - 1] = places + n_cells
-            self._cell_of.append({key: n_cells + place for place, key in enumerate(keys.tolist())})
+            cell_of.append({key: n_cells + place for place, key in enumerate(keys.tolist())})
             n_cells += len(keys)
-        return cells, n_cells
+        return cells, cell_of
 
     def _keys(self, vectors: IntArray, subset: int) -> IntArray:
         """Return one number per vector that names its items in *subset*."""
@@ -87,7 +98,7 @@ class Cube:
         """Return s(X u label) of every subset of each vector, shape (2**features, n, 2); row 0 (empty X) is 0."""
         found = np.zeros((2 ** len(self.sizes), len(codes), 2), dtype=np.int64)
         for subset in range(1, len(found)):
-            cell_of = self._cell_of[subset - 1]
+            cell_of = self._numbered[1][subset - 1]
             cells = np.array([cell_of.get(key, -1) for key in self._keys(codes, subset).tolist()], dtype=np.int64)
             found[subset] = np.where(cells[:, None] >= 0, self.support[cells], 0) if len(self.support) else 0
         return found
@@ -96,7 +107,7 @@ class Cube:
         """Return for each subset the confidences of its rules for - and + by the number that names the antecedent."""
         shares = self.support / np.maximum(self.support.sum(axis=1, keepdims=True), 1)
         pairs = [(negative, positive) for negative, positive in shares.tolist()]
-        return [{key: pairs[cell] for key, cell in cell_of.items()} for cell_of in self._cell_of]
+        return [{key: pairs[cell] for key, cell in cell_of.items()} for cell_of in self._numbered[1]]
 
     def to_dict(self) -> dict[str, object]:
         return {"sizes": list(self.sizes), "vectors": self.vectors.tolist(), "counts": self.counts.tolist()}
