@@ -11,8 +11,8 @@ from scrapy_replica.commands.command import Command, print_figures, say
 from scrapy_replica.commands.job import database_path, is_begun, name_of, reading
 from scrapy_replica.commands.run import SHOWN, Run, add_crawl_arguments, apply_arguments
 from scrapy_replica.commands.status_text import saved_in_words
-from scrapy_replica.components.others import ALL
 from scrapy_replica.components.seeds import read_seeds
+from scrapy_replica.components.shared_crawl import ALL
 from scrapy_replica.components.slots import CONCURRENCY, DELAY
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.orders import SEEDS

@@ -20,8 +20,8 @@ from scrapy_replica.commands.command import say
 from scrapy_replica.commands.job import is_begun, is_running, is_shared, name_of
 from scrapy_replica.components.feeds import missing_package, other_fields, refusal
 from scrapy_replica.components.meter import PageMeter
-from scrapy_replica.components.others import ALL
 from scrapy_replica.components.seeds import read_seeds
+from scrapy_replica.components.shared_crawl import ALL
 from scrapy_replica.components.spider import FIELDS, TopicSpider, read_fields
 from scrapy_replica.config import Config
 from scrapy_replica.focus.topic import words_of

@@ -22,12 +22,12 @@ from scrapy_replica.components.garbage import LongLived
 from scrapy_replica.components.items import RepeatedItems
 from scrapy_replica.components.observer import Observer
 from scrapy_replica.components.opened_job import OpenedJob
-from scrapy_replica.components.others import Others
 from scrapy_replica.components.pages import Pages
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.progress import Progress
 from scrapy_replica.components.refused import refusing
 from scrapy_replica.components.revalidation import Revalidation
+from scrapy_replica.components.shared_crawl import SharedCrawl
 from scrapy_replica.components.statistics import flush, sum_up
 from scrapy_replica.components.topic import Examples
 from scrapy_replica.components.usage import UsageStatements
@@ -89,7 +89,7 @@ class ReplicaExtension:
         """Why the crawl cannot go on: its database or what it brings cannot be written any more."""
         self.borders = None if self.config.private_addresses else Borders()
         """What may not be fetched for where it lies."""
-        self.others: Others | None = None
+        self.shared_crawl: SharedCrawl | None = None
         """The other processes that share the job."""
         self._is_closed = False
         self._long_lived = LongLived()
@@ -107,7 +107,7 @@ class ReplicaExtension:
         job = OpenedJob(self.config, self._crawler, self.fingerprints)
         if job.shared is not None:
             assert self._crawler.stats is not None
-            self.others = Others(job.crawl, job.shared, self._crawler.stats, lambda: self.wake(), self.stop)  # noqa: PLW0108 - as it is then
+            self.shared_crawl = SharedCrawl(job.crawl, job.shared, self._crawler.stats, lambda: self.wake(), self.stop)  # noqa: PLW0108 - as it is then
         return job
 
     @cached_property
@@ -130,7 +130,7 @@ class ReplicaExtension:
         with refusing("REPLICA_WARC"):
             folder, bucket = where_kept(config.warc, job.folder)
             about = (config.warc_size, job.crawl.store, job.spider_name, job.crawl.counts, self.stop)
-            return Recorder(folder, *about, is_shared=self.others is not None, bucket=bucket)
+            return Recorder(folder, *about, is_shared=self.shared_crawl is not None, bucket=bucket)
 
     @cached_property
     def observer(self) -> Observer:
@@ -197,8 +197,8 @@ class ReplicaExtension:
         kept = f"kept in {folder}" if folder else "kept in memory: give a JOBDIR to go on later"
         logger.info("scrapy-replica: mode %s, %s, %s", self.config.mode.value, order, kept)
         self._orders.start(ORDERS_SECONDS, now=False)
-        if self.others is not None:
-            self.others.open()
+        if self.shared_crawl is not None:
+            self.shared_crawl.open()
         self._long_lived.open()
         if self.borders is not None:
             examples = self._examples.topic.urls if self._examples is not None else ()
@@ -255,8 +255,8 @@ class ReplicaExtension:
         self._is_closed = True
         if self._orders.running:
             self._orders.stop()
-        if self.others is not None:
-            self.others.close()
+        if self.shared_crawl is not None:
+            self.shared_crawl.close()
         if self.borders is not None:
             self.borders.close()
         try:
@@ -266,8 +266,8 @@ class ReplicaExtension:
                     self.flush()
                     assert self._crawler.stats is not None
                     sum_up(self.crawl, self._crawler.stats, self.job.folder)
-                    if self.others is not None:
-                        self.others.set_sums()
+                    if self.shared_crawl is not None:
+                        self.shared_crawl.set_sums()
             finally:
                 self.crawl.store.close()
         except StoreError as error:

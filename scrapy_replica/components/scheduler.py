@@ -92,7 +92,7 @@ class ReplicaScheduler(BaseScheduler):
 
     @property
     def _is_stored(self) -> bool:
-        return bool(self._crawler.settings["JOBDIR"]) or self._extension.others is not None
+        return bool(self._crawler.settings["JOBDIR"]) or self._extension.shared_crawl is not None
 
     # From open to close
 
@@ -121,13 +121,13 @@ class ReplicaScheduler(BaseScheduler):
         connect = self._crawler.signals.connect
         connect(self._leases.reached_downloader, signals.request_reached_downloader)
         connect(self._leases.left_downloader, signals.request_left_downloader)
-        lost = self._urls.forget_waiting(LIVE) if self._extension.others is None else ()
+        lost = self._urls.forget_waiting(LIVE) if self._extension.shared_crawl is None else ()
         if lost:
             logger.warning(
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
             self._crawl.revisits.forget_terms({parent for _, parent in lost if parent is not None})
-        if self._extension.others is None:  # else it was refused
+        if self._extension.shared_crawl is None:  # else it was refused
             self._last_id = self._urls.last_id
             self._plain.take_queue(self._enter_taken)
         if self._filters.own is not None and isinstance(spider, TopicSpider):
@@ -144,7 +144,7 @@ class ReplicaScheduler(BaseScheduler):
         Of processes that share a job each lets its own slots rest, and gives none of these up.
         """
         self._politeness.rest(slot, seconds)
-        if self._extension.others is None:
+        if self._extension.shared_crawl is None:
             self._rests.pop(slot, None)
             self._rests[slot] = time.time() + seconds
             self._crawl.store.set_meta(RESTS, stored := dump(self._rests, time.time()))
@@ -171,7 +171,7 @@ class ReplicaScheduler(BaseScheduler):
                 if reason == "finished":
                     self._crawl.revisits.end()
             self._crawl.store.commit()
-            if self._extension.others is not None and reason != "finished":
+            if self._extension.shared_crawl is not None and reason != "finished":
                 await sleep(self._politeness.longest)  # then the hosts are free for others
         if (closing := self.df.close(reason)) is not None:
             await maybe_deferred_to_future(closing)
@@ -181,11 +181,11 @@ class ReplicaScheduler(BaseScheduler):
         return self._extension.error is None if is_pending is None else is_pending
 
     def _is_pending(self) -> bool:
-        recorder, others = self._extension.recorder, self._extension.others
+        recorder, shared = self._extension.recorder, self._extension.shared_crawl
         if recorder is not None and recorder.is_busy:
             return True
-        if others is not None:
-            return not others.are_through()
+        if shared is not None:
+            return not shared.are_through()
         if self._crawl.is_pending:
             return True
         # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
@@ -267,7 +267,7 @@ class ReplicaScheduler(BaseScheduler):
             return None
         key = start_key(flight.key)
         known = self._urls.known(key)
-        if self._extension.others is None:  # ids tell, lest every start request of a spider that never ends be held
+        if self._extension.shared_crawl is None:  # ids tell, lest each start request of an endless spider be held
             return None if known is not None and known.id > self._last_id else key
         if known is None:
             self._begun.add(key)
@@ -288,8 +288,8 @@ class ReplicaScheduler(BaseScheduler):
             request = self._request(taken)
             if request is not None:
                 self._leases.add(request, taken)
-                if self._extension.others is not None:
-                    self._extension.others.is_idle = False
+                if self._extension.shared_crawl is not None:
+                    self._extension.shared_crawl.is_idle = False
                 self._crawl.counts["scheduler/dequeued"] += 1
                 return request
         self._crawl.store.commit()

@@ -34,8 +34,8 @@ ALL = "replica/all/"
 """Beginning of the statistics that are sums over all processes."""
 
 
-class Others:
-    """What one process has to do with the others of its crawl.
+class SharedCrawl:
+    """A crawl that several processes share, as this one takes part in it.
 
     :param wake: lets the engine look for what is to be fetched.
     :param stop: told why the crawl cannot go on.
