@@ -8,7 +8,9 @@ import json
 import re
 import shlex
 import sqlite3
+from collections import defaultdict
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
@@ -150,6 +152,42 @@ def test_every_room_has_its_modules_told_and_each_says_what_it_is():
     assert set(re.findall(r"^\.\. replica-modules:: (\w+)$", page, re.MULTILINE)) == rooms
     modules = [path for path in PACKAGE.rglob("*.py") if "lab" not in path.parts]
     assert [path for path in modules if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))] == []
+
+
+@cache
+def classes():
+    """Name of a class of the product -> of each that has it: where it stands, what it says, its parts, its bases."""
+    found = defaultdict(list)
+    for path in (path for path in PACKAGE.rglob("*.py") if "lab" not in path.parts):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.parse("\n".join(lines)).body:
+            if isinstance(node, ast.ClassDef):
+                said = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+                parts = {*re.findall(r"(?:self\.|^    (?:async )?(?:def )?)(\w+)", said, re.MULTILINE)}
+                bases = [getattr(base, "id", "") for base in node.bases]
+                found[node.name].append((path.name, said, parts, bases))
+    return dict(found)
+
+
+def parts_of(name):
+    return {part for _, _, parts, bases in classes().get(name, ()) for part in parts.union(*map(parts_of, bases))}
+
+
+def test_docstrings_name_methods_that_exist():
+    wrong = []
+    for name, (file, said, _, _) in ((name, one) for name, same in classes().items() for one in same):
+        for reference in re.findall(r":(?:meth|attr):`~?([\w.]+)`", said):
+            *of, part = reference.split(".")
+            if part not in parts_of(of[-1] if of else name):
+                wrong.append(f"{file}: {reference}")
+    assert wrong == []
+
+
+def test_classes_that_the_architecture_names_exist():
+    text = (ROOT / "docs" / "architecture.rst").read_text(encoding="utf-8")
+    assert [name for name in re.findall(r"``[a-z.]+\.([A-Z]\w+)``", text) if name not in classes()] == []
+    for name, part in re.findall(r"``([A-Z][a-z]\w+)\.(\w+)``", text):
+        assert name == "CrawlDB" or part in parts_of(name), name  # which is two classes
 
 
 def test_readme_names_the_commands_that_a_newcomer_needs():
