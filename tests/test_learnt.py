@@ -18,7 +18,7 @@ from scrapy_replica.commands.explain_text import in_words
 from scrapy_replica.commands.job import reading
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.order.recipe import Recipe, made_again
-from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
+from scrapy_replica.crawldb.contract import RELEVANCE
 from scrapy_replica.focus import model_file
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.model_file import Learnt, dump, load

@@ -84,11 +84,11 @@ class TestScores:
 
     async def test_a_better_parent_raises(self, monkeypatch):
         """Best-first: a link is worth the best of its parents."""
-        from scrapy_replica.crawl.topic.relevance import Relevance
+        from scrapy_replica.crawl.topic.relevance import CrawlRelevance
 
         worth = {"/dull": 0.1, "/good": 0.9}
         monkeypatch.setattr(strategies.STRATEGIES["best-first"], "needs_topic", False)
-        monkeypatch.setattr(Relevance, "of", lambda self, page: worth.get(page.url[16:], 0.5))
+        monkeypatch.setattr(CrawlRelevance, "of", lambda self, page: worth.get(page.url[16:], 0.5))
         pages = {
             "http://a.example": page(["/dull", "/good"]),
             "http://a.example/dull": page(["/x", "/y"], seed=1),

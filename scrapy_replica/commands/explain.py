@@ -22,8 +22,7 @@ from scrapy_replica.components.fingerprinter import UrlFingerprints
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.order.recipe import made_again, relevance_model
 from scrapy_replica.crawl.scope import kept_scope
-from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
-from scrapy_replica.crawldb.contract import URGENT, State
+from scrapy_replica.crawldb.contract import RELEVANCE, URGENT, State
 from scrapy_replica.focus.active_learning import shares
 from scrapy_replica.urls.scope import Outside
 from scrapy_replica.usage import uses_by_name

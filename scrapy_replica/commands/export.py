@@ -16,7 +16,7 @@ from scrapy_replica.commands.formats import FORMATS, Edge, Node, write_gexf, wri
 from scrapy_replica.commands.job import add_job_argument, name_of, reading
 from scrapy_replica.commands.write import replacing, write
 from scrapy_replica.crawl.order.recipe import made_again
-from scrapy_replica.crawl.topic.relevance import KEY
+from scrapy_replica.crawldb.contract import RELEVANCE
 from scrapy_replica.crawldb.tables import DecisionRow, FetchRow, HostRow, LinkRow
 from scrapy_replica.focus.model_file import Learnt, dump
 from scrapy_replica.usage import REFUSED, Use
@@ -245,7 +245,7 @@ def learnt_by(job: SqliteReader) -> Learnt:
 
     :raises ValueError: nothing, for it had no topic.
     """
-    relevance = job.meta(KEY)
+    relevance = job.meta(RELEVANCE)
     if relevance is None:
         raise ValueError("that crawl has learnt nothing, for it had no topic")
     strategy = made_again(job)

@@ -12,8 +12,7 @@ from scrapy_replica.crawl.fetches import Fetches
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
-from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import RELEVANCE, StoreError
 from scrapy_replica.crawldb.pages import is_absent
 from scrapy_replica.crawldb.remote import RemotePage, RemoteUpdate
 from scrapy_replica.records import Novelty, Page

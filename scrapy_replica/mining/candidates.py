@@ -40,7 +40,7 @@ _MANY_WEAK = 1_000_000
 _MANY_HOSTS = 2_000_000
 
 
-class Candidates:
+class CandidatePairs:
     """The candidate pairs of a collection. What is built on is kept by the engine, and goes with it."""
 
     def __init__(self, collection: Collection) -> None:

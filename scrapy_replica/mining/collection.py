@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import ibis
 
-from scrapy_replica.mining.candidates import Candidates
+from scrapy_replica.mining.candidates import CandidatePairs
 from scrapy_replica.mining.paths import NUMBERS, normal_path, number_of
 from scrapy_replica.mining.schema import LINKS, PAGES
 from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS
@@ -84,9 +84,9 @@ class Collection:
         return joined.filter(joined.number < joined.below.fill_null(NUMBERS)).select(*self.places.columns)
 
     @cached_property
-    def candidates(self) -> Candidates:
+    def candidates(self) -> CandidatePairs:
         """The pairs of hosts that may be one site."""
-        return Candidates(self)
+        return CandidatePairs(self)
 
     @cached_property
     def unique(self) -> Table:

@@ -41,7 +41,7 @@ LINKS = {
 PAIRS = {
     "first": "string",  # < second
     "second": "string",
-    "n_suffixes": "int32",  # path suffixes in common, of those sampled (Candidates)
+    "n_suffixes": "int32",  # path suffixes in common, of those sampled (CandidatePairs)
     "n_near": "int32",  # texts in common whose simhashes lie within 6 bits
     "first_prefix": "string",  # winner of the Election, "" without votes
     "second_prefix": "string",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.order.recipe import MODEL, RECIPE
-from scrapy_replica.crawl.topic.relevance import KEY, Relevance
-from scrapy_replica.crawldb.contract import CrawlDB
+from scrapy_replica.crawl.topic.relevance import CrawlRelevance
+from scrapy_replica.crawldb.contract import RELEVANCE, CrawlDB
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.model_file import load
 from scrapy_replica.focus.topic import words_of
@@ -37,7 +37,7 @@ def order_of(config: Config, *, has_model: bool) -> str:
     return name
 
 
-def model_of(config: Config, db: CrawlDB, relevance: Relevance) -> bytes | None:
+def model_of(config: Config, db: CrawlDB, relevance: CrawlRelevance) -> bytes | None:
     """Return the file of the model that the job began with; a new job's *relevance* is that of the model.
 
     :raises ConfigError: the job began otherwise, or the file is none.
@@ -69,7 +69,7 @@ def check_words(config: Config, db: CrawlDB) -> None:
     if config.topic is None:
         return
     words, kept = words_of(config.topic), db.meta(WORDS)
-    if kept is None and db.meta(KEY) is None:
+    if kept is None and db.meta(RELEVANCE) is None:
         db.set_meta(WORDS, words.encode())
     elif words != (before := (kept or b"").decode()):
         told = f"the words {before!r}" if before else "examples"

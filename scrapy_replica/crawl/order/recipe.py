@@ -12,7 +12,7 @@ import numpy as np
 
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.topic.relevance import KEY as RELEVANCE
+from scrapy_replica.crawldb.contract import RELEVANCE
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.links import LinkWords

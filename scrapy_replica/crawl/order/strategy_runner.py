@@ -11,8 +11,8 @@ from scrapy_replica.crawl.order import beginning
 from scrapy_replica.crawl.order.recipe import MODEL, RECIPE, Recipe, show
 from scrapy_replica.crawl.order.successor import SHOWN_AT_ONCE, NewScores, Successor
 from scrapy_replica.crawl.recent import Recent
-from scrapy_replica.crawl.topic.relevance import KEY, Relevance
-from scrapy_replica.crawldb.contract import CrawlDB, StoreError
+from scrapy_replica.crawl.topic.relevance import CrawlRelevance
+from scrapy_replica.crawldb.contract import RELEVANCE, CrawlDB, StoreError
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.early_order import EarlyOrder
 from scrapy_replica.focus.relearning import CHOOSES_AT, MOST_UNLABELLED, BestScores, even, next_stage, unlabelled
@@ -45,7 +45,7 @@ class StrategyRunner:
             scorer = Scorer(config.scorer, self._counts) if config.scorer else None
         except ValueError as error:
             raise ConfigError(str(error)) from None
-        self.relevance = Relevance(db, scorer)
+        self.relevance = CrawlRelevance(db, scorer)
         self._model = beginning.model_of(config, db, self.relevance)
         beginning.check_words(config, db)
         if scorer is not None and config.topic is None and self._model is None:
@@ -143,7 +143,7 @@ class StrategyRunner:
 
     def follow(self, meta: Set[str]) -> None:
         """Take over what the process that leads has learnt, where that is among the keys *meta* that it wrote."""
-        if KEY in meta:
+        if RELEVANCE in meta:
             self.relevance.read_again()
             self._successor = self._new_successor(None)
         if STAGE in meta:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from scrapy_replica.crawl.topic.relevance import Relevance
+from scrapy_replica.crawl.topic.relevance import CrawlRelevance
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.texts import Text
 from scrapy_replica.focus.active_learning import uncertainty
@@ -22,7 +22,7 @@ REJUDGED = 50
 class ActiveLearning:
     """Keeps the texts of the pages that are most uncertain by the model of the day, in the crawl database."""
 
-    def __init__(self, db: CrawlDB, relevance: Relevance) -> None:
+    def __init__(self, db: CrawlDB, relevance: CrawlRelevance) -> None:
         self._texts, self._relevance = db.texts, relevance
         self._version, self._next = relevance.version, 0
         self.read_again()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_replica.address import redacted
 from scrapy_replica.crawl.order.recipe import MODEL, relevance_model
-from scrapy_replica.crawl.topic.relevance import KEY
+from scrapy_replica.crawldb.contract import RELEVANCE
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.focus.active_learning import Candidate, most_telling
 from scrapy_replica.focus.links import finite
@@ -61,7 +61,7 @@ def check_topic(job: SqliteReader) -> None:
     """Raise ``ValueError`` where the crawl of *job* has no topic that it could learn from a person's marks."""
     if job.meta(MODEL) is not None:
         raise ValueError("that crawl began with a model, and has no examples to learn its topic from again")
-    if job.meta(KEY) is None:
+    if job.meta(RELEVANCE) is None:
         raise ValueError("that crawl has no topic to learn; begin one with --topic, examples of what you want")
 
 

@@ -10,16 +10,16 @@ from scrapy_replica.crawl.topic.marks import Marks
 from scrapy_replica.crawldb.contract import RELEVANCE, CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import finite
-from scrapy_replica.focus.relevance import Relevance as Model
+from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.scorer import Scorer
 from scrapy_replica.records import Page
 
 Terms = Mapping[str, int]
 
-KEY, UNLABELLED = RELEVANCE, "unlabelled pages"
+UNLABELLED = "unlabelled pages"
 
 
-Fit = Callable[[Sequence[Terms], Sequence[Terms], Sequence[Terms]], Model]
+Fit = Callable[[Sequence[Terms], Sequence[Terms], Sequence[Terms]], Relevance]
 """Makes a model of the user's examples, beside unlabelled pages and those that a person said yes and no to; raises
 ``ValueError`` where nothing can be learnt."""
 
@@ -27,7 +27,7 @@ Choose = Callable[[Sequence[tuple[str, Terms]]], None]
 """Takes pages of the crawl for examples, from URL and terms of those that were seen."""
 
 
-class Relevance:
+class CrawlRelevance:
     """The relevance model, kept in the crawl database, and a person's marks. Without a model nothing is relevant."""
 
     def __init__(self, db: CrawlDB, scorer: Scorer | None = None) -> None:
@@ -35,15 +35,15 @@ class Relevance:
         self._fit: Fit | None = None
         self.choose: Choose | None = None
         """What takes pages for examples, of a topic in words."""
-        self._model: Model | None = None
+        self._model: Relevance | None = None
         self.marks = Marks(db)
         self.version = 0
         """Grows with each new model."""
-        if (state := db.meta(KEY)) is not None:
+        if (state := db.meta(RELEVANCE)) is not None:
             self._load(state)
 
     def _load(self, state: bytes) -> None:
-        self._model = Model()
+        self._model = Relevance()
         self._model.load(state)
 
     def take(self, state: bytes) -> None:
@@ -52,7 +52,7 @@ class Relevance:
             self._load(state)
         except Exception:  # noqa: BLE001 - of bytes that are no model anything may come
             raise ValueError("its relevance model is damaged") from None
-        self._db.set_meta(KEY, state)
+        self._db.set_meta(RELEVANCE, state)
 
     @property
     def is_learnt(self) -> bool:
@@ -87,11 +87,11 @@ class Relevance:
         self._model = fit(unlabelled, *self.marks.terms())
         self.version += 1
         if self._db.is_leader:
-            self._db.set_meta(KEY, self._model.save())
+            self._db.set_meta(RELEVANCE, self._model.save())
 
     def read_again(self) -> None:
         """Take the model that another process learnt."""
-        if (state := self._db.meta(KEY)) is not None:
+        if (state := self._db.meta(RELEVANCE)) is not None:
             self._load(state)
             self.version += 1
 
@@ -116,8 +116,8 @@ class Relevance:
     def have_no_topic(self) -> None:
         """Take note that the scorer alone says what is relevant: by its text no page is."""
         if self._model is None:
-            self._model = Model.of_nothing()
-            self._db.set_meta(KEY, self._model.save())
+            self._model = Relevance.of_nothing()
+            self._db.set_meta(RELEVANCE, self._model.save())
 
     def of_terms(self, terms: Terms) -> float:
         """Return the probability that text with these *terms* is on topic, 0..1; 0 where the model has no answer."""
