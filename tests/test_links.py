@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from urllib.parse import urljoin
 
 import lxml.html
@@ -113,6 +114,12 @@ class TestBase:
 
     def test_query_in_the_encoding_of_the_page(self):
         assert Base(PAGE_URL, "latin-1").absolute("/é?q=é") == "http://example.com/%C3%A9?q=%E9"
+
+    def test_a_name_that_no_host_can_have_is_told_at_once(self):
+        begun = time.process_time()
+        assert Base(PAGE_URL).absolute(f"http://{'ä' * 600_000}.example/") is None
+        assert time.process_time() - begun < 0.5
+        assert Base(PAGE_URL).absolute(f"http://{'a' * 60}.{'b' * 60}.example/") is not None
 
     def test_international_host(self):
         assert Base(PAGE_URL).absolute("http://MÜNCHEN.de/") == "http://xn--mnchen-3ya.de/"

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from itertools import islice
 from typing import Any, cast
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
 from w3lib.url import safe_url_string
@@ -19,6 +19,9 @@ from scrapy_replica.records import Link
 MAX_TEXT_CHARACTERS = 200
 # A link around half a page (or a hostile nest of links) is not read to its end: 99 % have fewer than 10 events.
 _MAX_EVENTS = 100
+_LONGEST_HOST = 300
+"""Characters of host and port. The DNS has none of more than 253, and to spell one of 600,000 in ASCII, so as to
+find that out, takes a second."""
 
 # What urljoin and safe_url_string return as it is, but for the fragment. Letters, digits and marks that need no
 # quoting; no dot segments, empty segments, parameters or empty queries, which the standard functions treat specially.
@@ -92,7 +95,10 @@ class Base:
         if scheme and scheme[1].lower() not in _HTTP:
             return None
         try:
-            url = safe_url_string(urljoin(self._url, reference), self._encoding)
+            url = urljoin(self._url, reference)
+            if len(url) > _LONGEST_HOST and len(urlsplit(url).netloc.rpartition("@")[2]) > _LONGEST_HOST:
+                return None
+            url = safe_url_string(url, self._encoding)
         except ValueError:
             return None
         url = url.partition("#")[0]
