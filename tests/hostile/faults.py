@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from email.utils import formatdate
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import urlsplit
 from zlib import crc32
 
 from scrapy import Request
@@ -19,8 +23,9 @@ from web import HTML, redirect
 
 from hostile.building import page, path, site
 from hostile.copies import GOOD, top
-from hostile.scenario import Crawled, Follower, Scenario, item
-from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from hostile.scenario import Crawled, Follower, Scenario, item, keys
+from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
+from scrapy_replica.crawldb.sqlite.schema import VERSION
 
 MIRROR = "mirror.example"
 BOTH = (MIRROR, GOOD)
@@ -87,6 +92,80 @@ def robots() -> Any:
         lines += f"Disallow: /part-{number}\n"
     pages[f"http://{MIRROR}/robots.txt"] = 200, {"Content-Type": "text/plain"}, lines
     return pages
+
+
+ANSWERED, RESTS_S = 20, 1
+"""Requests that a host answers which limits the rate, and the seconds that it then wants to be left alone."""
+
+
+def impatient() -> Any:
+    """Two hosts with pages of their own that answer twenty requests, and then none for a second."""
+    pages, answered, until = {**site(MIRROR, 50), **site(GOOD, 50)}, Counter[str](), dict.fromkeys(BOTH, 0.0)
+    refusals = {
+        MIRROR: lambda: (429, {**HTML, "Retry-After": f"{RESTS_S}"}, "later"),
+        GOOD: lambda: (503, {**HTML, "Retry-After": formatdate(time.time() + 1 + RESTS_S, usegmt=True)}, "later"),
+    }
+
+    def answer(request: Request) -> Any:
+        host = urlsplit(request.url).netloc
+        if time.monotonic() < until[host]:
+            return refusals[host]()
+        answered[host] += 1
+        if answered[host] % ANSWERED == 0:
+            until[host] = time.monotonic() + RESTS_S
+        return pages.get(request.url)
+
+    return answer
+
+
+def left_alone(plain: Crawled, ours: Crawled) -> Iterable[str]:
+    """All is found, and refused is what was on its way when a host began to rest."""
+    if len(keys(ours)) < 100:
+        yield f"found {len(keys(ours))} of 100 contents"
+    if len(keys(plain)) == 100:
+        yield "plain Scrapy loses nothing"
+    refused = len(ours.asked) - sum(bool(asked.key) for asked in ours.asked)
+    if refused > 8 * 100 // ANSWERED:
+        yield f"refused {refused} times"
+
+
+@contextmanager
+def slowed_a_little() -> Iterator[None]:
+    """A host that rested is asked every 20th of a second, not every second: the scenario is to end soon."""
+    with patch("scrapy_replica.components.politeness.FIRST_SLOWED_S", 0.05):
+        yield
+
+
+@contextmanager
+def other_version() -> Iterator[None]:
+    """When it is opened for the second time the job is that of the release before."""
+    opened, openings = SqliteCrawlDB.__init__, count(1)
+
+    def open_other(self: SqliteCrawlDB, folder: Path, *args: Any, **kwargs: Any) -> None:
+        if next(openings) != 2:
+            opened(self, folder, *args, **kwargs)
+            return
+        set_version(folder, VERSION - 1)
+        before = (folder / FILE_NAME).read_bytes()
+        try:
+            opened(self, folder, *args, **kwargs)
+        finally:
+            assert (folder / FILE_NAME).read_bytes() == before
+            set_version(folder, VERSION)
+
+    with patch.object(SqliteCrawlDB, "__init__", open_other):
+        yield
+
+
+def set_version(folder: Path, version: int) -> None:
+    with closing(sqlite3.connect(folder / FILE_NAME)) as file, file:
+        file.execute("UPDATE meta SET value = ? WHERE key = 'version'", (str(version).encode(),))
+
+
+def refused_in_a_line(plain: Crawled, ours: Crawled) -> Iterable[str]:
+    told = ours.refused
+    if len(told) != 1 or "\n" in told[0] or "finish that crawl with scrapy-replica" not in told[0]:
+        yield f"a job of another version: {told}"
 
 
 class Offsite(Follower):
@@ -251,5 +330,24 @@ SCENARIOS = [
         seeds=top(*BOTH),
         copies=BOTH,
         runs=(*({"CLOSESPIDER_PAGECOUNT": 40},) * 3, {}),
+    ),
+    Scenario(
+        name="hosts that ask for patience",
+        tried="Two hosts answer twenty requests and then none for a second, with Retry-After, as 429 and as 503.",
+        pages=impatient,
+        seeds=top(*BOTH),
+        around=slowed_a_little,
+        check=left_alone,
+    ),
+    Scenario(
+        name="job of another version",
+        tried="A job that was stopped is that of the release before when it is to go on, and then of this one again.",
+        pages=mirrors,
+        seeds=top(*BOTH),
+        copies=BOTH,
+        runs=({"CLOSESPIDER_PAGECOUNT": 40}, {}, {}),
+        around=other_version,
+        refused=1,
+        check=refused_in_a_line,
     ),
 ]

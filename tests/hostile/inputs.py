@@ -5,21 +5,25 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from tempfile import gettempdir
 from typing import Any
+from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import numpy as np
+from fuzz import seeds as sound
+from fuzz.mutation import mutated
 from lxml.html import document_fromstring
 from scrapy import Request
 from web import HTML
 
 from hostile.building import Answer, Site, page, site, text
 from hostile.copies import GOOD, top
-from hostile.scenario import KEY, Follower, Scenario, Topical, item
+from hostile.scenario import KEY, Crawled, Follower, Scenario, Topical, item, keys
 from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.pages.collection import row_of, write_collection
 from scrapy_replica.pages.page import page_from_tree
@@ -278,21 +282,88 @@ def site_that_is_half_collected() -> Site:
 
 
 @contextmanager
-def collected() -> Iterator[None]:
-    """Write the collection, of the texts of every second page: half of them of this host, half of another one."""
+def collected(pages: Site, host_of: Callable[[int], str | None]) -> Iterator[None]:
+    """Write the collection: those of *pages* for whose number *host_of* names a host, as pages of that host."""
     rows = []
-    for number, (url, (_, _, html)) in enumerate(site_that_is_half_collected().items()):
-        said = page_from_tree(document_fromstring(html), url)
-        host = GOOD if number % 4 == 1 else "elsewhere.example"
-        rows += (
-            [row_of(said.signature, host, said.title, hash_of_beside(said))] if number % 2 and said.signature else []
-        )
+    for number, (url, (_, _, html)) in enumerate(pages.items()):
+        said, host = page_from_tree(document_fromstring(html), url), host_of(number)
+        if host is not None and said.signature is not None:
+            rows.append(row_of(said.signature, host, said.title, hash_of_beside(said)))
     with COLLECTION.open("wb") as file:
         write_collection([np.array(rows, dtype=np.uint64).reshape(-1, 3)], "learned", file, COLLECTION.parent)
     try:
         yield
     finally:
         COLLECTION.unlink()
+
+
+def every_second(number: int) -> str | None:
+    """Half of them are of this host, half of another one."""
+    return (GOOD if number % 4 == 1 else "elsewhere.example") if number % 2 else None
+
+
+N_LACKED = 40
+
+
+def collected_site() -> Site:
+    return site(GOOD, 120)
+
+
+def mostly_collected() -> Site:
+    """A site that is collected but for its front page, and forty others behind that."""
+    front = site(GOOD, 7, more=lambda k: ["/new/0"])
+    pages = {**collected_site(), f"http://{GOOD}/": front[f"http://{GOOD}/"]}
+    for number in range(N_LACKED):
+        links = [f"/new/{k}" for k in range(4 * number + 1, 4 * number + 5) if k < N_LACKED]
+        pages[f"http://{GOOD}/new/{number}"] = page(f"new {number}", links)
+    return pages
+
+
+def lacked(crawled: Crawled) -> set[str]:
+    return {key for key in keys(crawled) if key.startswith("new")}
+
+
+def before_the_others(plain: Crawled, ours: Crawled) -> Iterator[str]:
+    """The collection brings what plain Scrapy does not find in as many requests."""
+    if not len(lacked(plain)) < len(lacked(ours)) == N_LACKED:
+        yield f"found {len(lacked(ours))} of {N_LACKED} that the collection lacks, plain Scrapy {len(lacked(plain))}"
+
+
+N_BROKEN = 40
+
+
+def broken_around_pages() -> Any:
+    """Hosts of four sound pages whose headers, robots.txt and sitemaps are broken, each in its own way."""
+    pages = {}
+    for number in range(N_BROKEN):
+        host = f"h{number}.example"
+        pages |= site(host, 4)
+
+    def broken(what: list[bytes], tokens: list[bytes], url: str) -> bytes:
+        data = mutated(Random(f"{url} 1"), what, tokens)
+        return data.replace(b"a.example", urlsplit(url).netloc.encode())
+
+    def answer(request: Request) -> Answer | None:
+        url = request.url
+        if url.endswith("/robots.txt"):
+            return 200, {"Content-Type": "text/plain"}, broken(sound.ROBOTS, sound.ROBOTS_TOKENS, url)
+        if url.endswith(".xml"):
+            return 200, {"Content-Type": "text/xml"}, broken(sound.SITEMAPS, sound.SITEMAP_TOKENS, url)
+        known = pages.get(url)
+        if known is None:
+            return None
+        lines = broken(sound.HEADERS, sound.HEADER_TOKENS, url).split(b"\r\n")
+        told = {name.strip().decode("latin-1"): value for name, _, value in (line.partition(b":") for line in lines)}
+        return known[0], {**{name: value for name, value in told.items() if name}, **known[1]}, known[2]
+
+    return answer
+
+
+@contextmanager
+def delays_of_no_length() -> Iterator[None]:
+    """What a broken robots.txt asks for is heeded, a hundredth of a second of it at most."""
+    with patch("scrapy_replica.components.robots.MOST_DELAY_S", 0.01):
+        yield
 
 
 SCENARIOS = [
@@ -378,7 +449,26 @@ SCENARIOS = [
         seeds=top(GOOD),
         modes=("demote", "drop"),
         settings={"REPLICA_KNOWN": str(COLLECTION)},
-        around=collected,
+        around=lambda: collected(site_that_is_half_collected(), every_second),
+    ),
+    Scenario(
+        name="mostly collected",
+        tried="Eighty requests for a site of 160 pages, of which a collection has 119.",
+        pages=mostly_collected,
+        seeds=top(GOOD),
+        settings={"REPLICA_KNOWN": str(COLLECTION), "CLOSESPIDER_PAGECOUNT": 80},
+        around=lambda: collected(collected_site(), lambda _: GOOD),
+        contents=lacked,
+        check=before_the_others,
+    ),
+    Scenario(
+        name="broken headers, robots.txt, sitemaps",
+        tried="Forty hosts whose headers, robots.txt and sitemaps are sound ones with bytes changed.",
+        pages=broken_around_pages,
+        seeds=top(*(f"h{number}.example" for number in range(N_BROKEN))),
+        spider=Topical,
+        settings={"ROBOTSTXT_OBEY": True, "REPLICA_SITEMAPS": True},
+        around=delays_of_no_length,
     ),
     Scenario(
         name="short pages",

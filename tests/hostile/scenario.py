@@ -25,6 +25,7 @@ from web import REPLICA, Web, make_crawler, web_settings
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.components.extension import ReplicaExtension
+from scrapy_replica.components.refused import RefusedError
 
 KEY = "X-Key"
 """Header of a response: which content it is. Whatever has none may be lost: nobody wants it."""
@@ -102,6 +103,8 @@ class Scenario:
     """Settings of one run after the other on the same job."""
     errors: int = 0
     """Errors in the log that plain Scrapy has not."""
+    refused: int = 0
+    """Runs that may not begin."""
     contents: Callable[[Crawled], set[str]] = keys
     """Which contents a crawl found."""
     check: Callable[[Crawled, Crawled], Iterable[str]] = lambda plain, ours: ()
@@ -144,6 +147,8 @@ class Crawled:
     ledger: str = ""
     log: str = ""
     """What the add-on logged."""
+    refused: list[str] = field(default_factory=list)
+    """In what words runs did not begin."""
 
     @property
     def copies(self) -> int:
@@ -223,6 +228,8 @@ class Outcome:
         errors = [crawled.stats.get("log_count/ERROR", 0) for crawled in (self.plain, self.ours)]
         if errors[1] > errors[0] + scenario.errors:
             found.append(f"{errors[1]} errors in the log, {errors[0]} without the add-on")
+        if len(self.ours.refused) > scenario.refused:
+            found += self.ours.refused
         return [*found, *scenario.check(self.plain, self.ours)]
 
 
@@ -307,7 +314,10 @@ async def our_crawl(scenario: Scenario, mode: str, plain: Crawled) -> Outcome:
         try:
             for run in scenario.runs:
                 more = {"REPLICA_MODE": mode, "REPLICA_LEDGER": str(ledger), **run}
-                await crawl(scenario, outcome.ours, server, {**REPLICA, **job, **more})
+                try:
+                    await crawl(scenario, outcome.ours, server, {**REPLICA, **job, **more})
+                except RefusedError as error:
+                    outcome.ours.refused.append(str(error))
         except TimeoutError:
             outcome.is_unfinished = True
         outcome.ours.ledger = ledger.read_text()
