@@ -40,13 +40,13 @@ class OpenedJob:
         if config.crawldb is not None:
             self._claim_files(config, crawler)
         self._sink: TextIO | None = None
-        if config.ledger is not None:
-            with refusing("REPLICA_LEDGER"):
-                self._sink = config.ledger.open("a", encoding="utf-8")
         self.shared = shared_store(config, self.spider_name) if config.crawldb is not None else None
         """The database, where several processes share it."""
         store = self.shared or own_store(self.folder, self.spider_name)
         try:
+            if config.ledger is not None:
+                with refusing("REPLICA_LEDGER"):
+                    self._sink = config.ledger.open("a", encoding="utf-8")
             counts, is_shared = Counter[str](), self.shared is not None
             self.payloads = RequestPayloads(
                 is_stored=self.folder is not None, url_of=store.urls.url_of, counts=counts, is_shared=is_shared
@@ -63,6 +63,7 @@ class OpenedJob:
                 sink=self._sink,
             )
         except BaseException:
+            self.close_sink()
             store.abandon()  # who mends the setting begins again, maybe in this process
             raise
 

@@ -346,6 +346,7 @@ SCENARIOS = [
         seeds=top(*BOTH),
         copies=BOTH,
         runs=({"CLOSESPIDER_PAGECOUNT": 40}, {}, {}),
+        stall=3.0,  # between two requests one run ends and two begin
         around=other_version,
         refused=1,
         check=refused_in_a_line,
