@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from everyday.building import article, page
 from everyday.further import two_paths
@@ -57,3 +59,28 @@ async def test_numbers_within_a_name_are_arguments_elsewhere():
     assert not outcome.problems
     assert len(outcome.plain.asked) > 11 * N
     assert len(outcome.ours.asked) < 8 * N
+
+
+def variants(first_apart):
+    """Things in variants, which are one page up to the thing *first_apart*; each of the later ones has its own."""
+
+    def answer(place):
+        numbers = re.findall(r"\d+", place.path)
+        if not numbers:
+            things = [(f"/{one}-thing", f"thing {one}") for one in range(4 * N)]
+            return page("front", "Things", article("front"), things)
+        one, told = int(numbers[0]), numbers[1:] if int(numbers[0]) >= first_apart else ()
+        beside = (one + 1) % (4 * N)
+        links = [(f"/{beside}-{beside * 3 + few}-thing", "another thing, in another colour") for few in range(2)]
+        return page(f"thing {one}", f"Thing {one}", article("thing", one, *told), links)
+
+    return answer
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("first_apart", "most"), [(4 * N, 8 * N), (3.5 * N, 13 * N)])
+async def test_a_number_within_a_name_may_mean_nothing(first_apart, most):
+    outcome = await crawled(variants(first_apart), "demote")
+    assert not outcome.problems
+    assert len(outcome.plain.asked) > 12 * N
+    assert len(outcome.ours.asked) < most

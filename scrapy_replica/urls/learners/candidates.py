@@ -120,24 +120,29 @@ def _is_larger(one: Sequence[str], other: Sequence[str]) -> bool:
     return size_of("".join(one)) > size_of("".join(other))
 
 
-def template_changes(one: Sequence[str], other: Sequence[str], variable: Container[str]) -> Iterator[Transformation]:
-    """Yield the template that turns one token sequence into the other: *variable* tokens that both have are copied, all
-    others are literal. Argument names are never wildcards.
+def template_changes(
+    one: Sequence[str], other: Sequence[str], variable: Container[str], left_out: Container[str] = ()
+) -> Iterator[Transformation]:
+    """Yield the template that turns one token sequence into the other: *variable* tokens that both have are copied,
+    those *left_out* may be any where only the larger one has them, and all others are literal. Argument names are never
+    wildcards. Nothing is left out in favour of another such token: all versions would be the first one.
     """
     longer, shorter = (one, other) if _is_larger(one, other) else (other, one)
     places: dict[str, int] = {}
     source = []
     for place, token in enumerate(longer):
         is_name = longer[place + 1 : place + 2] == ["="]
-        if token in _DELIMITERS or is_name or token not in shorter or token in places or token not in variable:
+        is_any = token in shorter or token in left_out
+        if token in _DELIMITERS or is_name or not is_any or token in places or token not in variable:
             source.append(_literal(token))
             continue
         places[token] = len(places)
         source.append(f"{{{places[token]}}}")
-    if not places or None in source:
+    if places.keys().isdisjoint(shorter) or None in source:
         return
     target = [f"{{{places[token]}}}" if token in places else token for token in shorter]
-    if any(_literal(token) is None for token in target if not re.fullmatch(r"\{\d+\}", token)):
+    kept = [token for token in target if not re.fullmatch(r"\{\d+\}", token)]
+    if any(_literal(token) is None or token in left_out for token in kept):
         return
     yield (Step("template", "".join(str(part) for part in source), "".join(target)),)
 
@@ -170,7 +175,9 @@ def candidates(evidence: HostEvidence) -> list[Transformation]:
                 changes += template_changes(tokens[one], tokens[other], rare)
                 changes += template_changes(tokens[one], tokens[other], frequency)
                 parts, others = (_NUMBERS.findall(evidence.locals[member]) for member in (one, other))
-                changes += template_changes(parts, others, set(filter(str.isdigit, parts)))
+                numbers = set(filter(str.isdigit, parts + others))
+                changes += template_changes(parts, others, numbers)
+                changes += template_changes(parts, others, numbers, left_out=numbers)
             if len(tokens[one]) == len(tokens[other]) and left.path == right.path:
                 changes += run_changes(tokens[one], tokens[other])
             for change in changes:
