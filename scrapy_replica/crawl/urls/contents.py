@@ -16,6 +16,7 @@ listing say the same where what is listed is taken for no main text."""
 
 _VERSION = 0xFFFF
 """The part of a content that stands for language version and callback: where it differs no two pages are one."""
+_CALLBACK = 0xFF00
 
 
 @lru_cache(10_000)
@@ -86,6 +87,11 @@ def callback_number(name: str) -> int:
 def callback_in(content: int) -> int:
     """Return the number of the callback that got a page of that *content*."""
     return content >> 8 & 0xFF
+
+
+def differ_in_callback(content: int, other: int) -> bool:
+    """Tell whether two contents differ in their callbacks alone."""
+    return content != other and (content ^ other) & ~_CALLBACK == 0
 
 
 def own_content(form: str, content: int, *, is_open: bool) -> int:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scrapy_replica.crawl.urls.contents import form_of, is_one_version, own_content, redirect_content
+from scrapy_replica.crawl.urls.contents import (
+    differ_in_callback,
+    form_of,
+    is_one_version,
+    own_content,
+    redirect_content,
+)
 from scrapy_replica.crawl.urls.leads import Lead
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.validation import is_due, is_proved
@@ -218,12 +224,13 @@ class HostPages:
         elif names != name:
             self._names[cluster] = {names, name}
 
-    def are_told(self, *clusters: int | None) -> bool:
+    def are_told(self, cluster: int | None, other: int | None) -> bool:
         """Tell whether two pages say what they are: not where both have little text (``None``), or are documents, nor
-        where one says what many pages say.
+        where one says what many pages say, or where another callback got the same.
         """
-        known = [cluster for cluster in clusters if cluster is not None]
-        return bool(known) and not any(map(self.is_boilerplate, known))
+        known = [one for one in (cluster, other) if one is not None]
+        is_of_two = cluster is not None and other is not None and differ_in_callback(cluster, other)
+        return bool(known) and not is_of_two and not any(map(self.is_boilerplate, known))
 
     def knows(self, form: str, content: int | None) -> bool:
         """Tell whether the page at *form* is known; one under way when the host was read has no content there."""
