@@ -1,6 +1,6 @@
 """Servers that ask for patience: which of their pages Scrapy finds, and the add-on, and how often they are refused.
 
-``pytest tests/benchmarks/bench_patience.py -s -o python_files='bench_*.py'``: some minutes, most of them of waiting.
+``pytest tests/benchmarks/bench_patience.py -s -o python_files='bench_*.py'``: ten minutes of waiting.
 """
 
 from __future__ import annotations
