@@ -192,7 +192,7 @@ class Dust:
             host.pages.unlinked.add(form)
         for one, one_id in {form: url_id, **came_by}.items():
             self._hold_against_each(host, one, cluster, one_id, findings)
-        self._hold_jointly(host, form, url_id, findings)
+            self._hold_jointly(host, one, one_id, findings)
         if cluster is not None:
             host.fetched(form)
         is_news = self._rules.proposals.propose(host, form)
@@ -276,9 +276,10 @@ class Dust:
             findings.settled.append(Settled(changed_id, Outcome.UNKNOWN, joint.ids))
         elif not are_other:
             findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids))
-            is_one = host.pages.clusters[joint.changed] == host.pages.clusters[joint.other]
+            cluster = host.pages.cluster_at(joint.changed)
+            is_one = cluster == host.pages.cluster_at(joint.other)
             for watched, changed in joint.rules.items() if is_one else ():
-                level, callback = watched.level, callback_in(host.pages.clusters[form] or 0)
+                level, callback = watched.level, callback_in(cluster or 0)
                 watched.record(changed, joint.other, callback, is_same=True)
                 self._follow(host, watched, level, findings, is_same=True)
         elif not self._is_stale(joint.other if joint.changed == form else joint.changed):

@@ -186,6 +186,10 @@ class HostPages:
                 # All pages name the front page as canonical, or lead to the login: that says nothing of them.
                 self._aliases[alias] = None
 
+    def cluster_at(self, form: str) -> int | None:
+        """Return the cluster of the page at *form*, or of the one that it leads to."""
+        return self.clusters.get(form, self._aliases.get(form))
+
     def _check_name(self, name: str, form: str, cluster: int) -> None:
         """Take note of whether the page at *form*, which *name* is a name of, is the first page of that name."""
         if self._namers.get(name, form) != form:

@@ -289,7 +289,7 @@ class HostRules:
 
     def are_other(self, joint: Joint) -> bool | None:
         """Tell whether the two pages of *joint* are different ones; ``None`` where nothing is told."""
-        changed, other = (self.pages.clusters.get(form) for form in (joint.changed, joint.other))
+        changed, other = (self.pages.cluster_at(form) for form in (joint.changed, joint.other))
         if not self.pages.are_told(changed, other):
             return None
         return changed != other and not self.pages.look_alike(changed, other)
