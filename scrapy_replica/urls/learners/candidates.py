@@ -11,7 +11,8 @@ from scrapy_replica.urls.pattern import UrlPattern, argument_name, size_of
 from scrapy_replica.urls.rule import Step
 
 _TOKENS = re.compile(r"[/?&=;]|[^/?&=;]+")
-_NUMBERS = re.compile(r"[/?&=;]|[0-9]+|[^/?&=;0-9]+")
+_WORDS = re.compile(r"[/?&=;]|[A-Za-z0-9]+|[^/?&=;A-Za-z0-9]+")
+_NUMBERED = re.compile(r"([A-Za-z]*)([0-9]+)")
 PAIRS_OF_CLUSTER, MOST = 30, 400
 """Pairs of URLs of a cluster that are looked at, and transformations that are returned."""
 _MAX_NAMES = 3
@@ -22,6 +23,16 @@ _MAX_RUN = 12
 def tokens_of(local: str) -> list[str]:
     """Return *local* cut at ``/ ? & = ;``, the delimiters kept."""
     return _TOKENS.findall(local)
+
+
+def _parts_of(local: str) -> list[str]:
+    """Return *local* cut into words, delimiters and what else there is, and words like ``page2`` before the number.
+
+    Digits between letters are no numbers: hashes are full of them.
+    """
+    words = _WORDS.findall(local)
+    cut = (numbered.groups() if (numbered := _NUMBERED.fullmatch(word)) else (word,) for word in words)
+    return [part for parts in cut for part in parts if part]
 
 
 def pairs(members: Sequence[int], limit: int) -> Iterator[tuple[int, int]]:
@@ -174,10 +185,11 @@ def candidates(evidence: HostEvidence) -> list[Transformation]:
                 changes += left_out_parts(left, right)
                 changes += template_changes(tokens[one], tokens[other], rare)
                 changes += template_changes(tokens[one], tokens[other], frequency)
-                parts, others = (_NUMBERS.findall(evidence.locals[member]) for member in (one, other))
+                parts, others = (_parts_of(evidence.locals[member]) for member in (one, other))
                 numbers = set(filter(str.isdigit, parts + others))
                 changes += template_changes(parts, others, numbers)
-                changes += template_changes(parts, others, numbers, left_out=numbers)
+                if not (left.arguments or right.arguments):  # which have rules of their own
+                    changes += template_changes(parts, others, numbers, left_out=numbers)
             if len(tokens[one]) == len(tokens[other]) and left.path == right.path:
                 changes += run_changes(tokens[one], tokens[other])
             for change in changes:
