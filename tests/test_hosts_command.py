@@ -235,7 +235,7 @@ class TestOpenJob:
         assert replica("explain", "d.example", "--job", job)[0] == 0
 
     def test_takes_orders(self, live, job, monkeypatch):
-        monkeypatch.setattr("scrapy_replica.commands.order.ANSWERED_SECONDS", 0.1)  # nobody obeys
+        monkeypatch.setattr("scrapy_replica.commands.orders.ANSWERED_SECONDS", 0.1)  # nobody obeys
         enter(live, "http://b.example:8080/", "b.example:8080", 40)
         enter(live, "http://[::1]:8080/", "[::1]:8080", 41)
         live.commit()

@@ -16,7 +16,6 @@ listing say the same where what is listed is taken for no main text."""
 
 _VERSION = 0xFFFF
 """The part of a content that stands for language version and callback: where it differs no two pages are one."""
-_CALLBACK = 0xFF00
 
 
 @lru_cache(10_000)
@@ -91,7 +90,7 @@ def callback_in(content: int) -> int:
 
 def differ_in_callback(content: int, other: int) -> bool:
     """Tell whether two contents differ in their callbacks alone."""
-    return content != other and (content ^ other) & ~_CALLBACK == 0
+    return content != other and content ^ other == (callback_in(content) ^ callback_in(other)) << 8
 
 
 def own_content(form: str, content: int, *, is_open: bool) -> int:
