@@ -96,25 +96,26 @@ class TestRetryAfter:
         assert {item["url"] for item in result.items} == pages
         times = at[f"{TOP}2"]
         gaps = [later - earlier for earlier, later in pairwise(times)]
-        assert gaps == pytest.approx([0.3, 0.6, 1.2], abs=0.25)
+        assert all(gap > 0.9 * rest for gap, rest in zip(gaps, (0.3, 0.6, 1.2), strict=True))
+        assert sum(gaps) < 10  # on a busy machine
 
     async def test_what_was_on_its_way_does_not_make_the_rest_longer(self, monkeypatch):
-        monkeypatch.setattr(patience, "FIRST_S", 0.3)
+        monkeypatch.setattr(patience, "FIRST_S", 1.5)
         served, _, pages = web(0, None)
         begun = []
 
         def limited(request):
             if request.url.startswith(TOP) and request.url != TOP:
                 begun.append(time.monotonic())
-                if begun[-1] < begun[0] + 0.2:
+                if begun[-1] < begun[0] + 1:
                     return 429, {}, ""
             return served(request)
 
         result = await crawl(TopicSpider, limited, {**POLITE, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}, seeds=TOP)
         assert {item["url"] for item in result.items} == pages
-        n_at_once = sum(one < begun[0] + 0.2 for one in begun)
+        n_at_once = sum(one < begun[0] + 1 for one in begun)
         assert n_at_once == 6
-        assert begun[n_at_once] - begun[0] < 0.3 * 2
+        assert begun[n_at_once] - begun[0] < 1.5 * 2
 
     @pytest.mark.parametrize(
         "answer", [(503, {}, ""), (429, {"Retry-After": "3600"}, ""), (503, {"Retry-After": "601"}, "")]
@@ -181,11 +182,11 @@ class TestRobots:
         result = await crawl(TopicSpider, answer, settings, seeds=TOP)
         assert {item["url"] for item in result.items} == pages
         times = sorted(one for url, of_url in at.items() if url.startswith(TOP) for one in of_url)[1:]
-        assert min(later - earlier for earlier, later in pairwise(times)) >= 0.35
+        assert min(later - earlier for earlier, later in pairwise(times)) > 0.3
         others = sorted(
             one for url, of_url in at.items() if url.startswith(OTHER) and "robots" not in url for one in of_url
         )
-        assert others[-1] - others[0] < 0.4
+        assert others[-1] - others[0] < 1  # three delays are 1.2
 
     async def test_one_that_asks_for_days_is_asked_each_minute(self):
         from scrapy.utils.test import get_crawler
