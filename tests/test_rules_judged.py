@@ -225,6 +225,22 @@ def test_what_is_asked_for_elsewhere_comes_from_the_front_page_there(there):
     assert told == {"headers": {"Referer": [there.removesuffix("x")]}}
 
 
+class TestEndedMeanwhile:
+    def test_what_a_rule_was_to_rewrite_is_entered_as_it_stands(self):
+        """A request's fingerprint is that of what it is rewritten to, which stood beside it: six items were lost."""
+        site = Site(clean_param(HOST, "sid"))
+        url, image = f"http://{HOST}/x/9?sid=3", f"http://{HOST}/x/9"
+        decision = site.asked("x/9?sid=3")
+        assert decision.url == image
+        ended, rules = site.held(site.ids[0]), site.crawl.rules
+        ended.refute()
+        rules.put_in_force(rules.hosts.of(HOST), ended)
+        site.crawl.claims.rule_ended(ended, Why.REFUTED)
+        asked = [(NewUrl(image, HOST, key(image)), site.asked("x/9")), (NewUrl(url, HOST, key(image)), decision)]
+        assert all(entered.is_waiting for entered in site.crawl.intake.enter(asked))
+        assert site.waiting() == {"x/9", "x/9?sid=3"}
+
+
 class TestTwoRulesOfOneUrl:
     def disagree(self, site, text):
         """Let a URL that both rules change turn out to be another page; *text* is that of each form of it."""

@@ -86,8 +86,7 @@ class Intake:
         rows: list[Entry] = []
         places, pending = [], Pending()
         for new, decision in asked:
-            current = decision if self._stands(decision) else self._decide(new)
-            made = self._entries(new, current, pending, moved_by=moved_by)
+            made = self._entries(*self._as_of_now(new, decision), pending, moved_by=moved_by)
             places.append((len(rows), len(rows) + len(made) - 1))
             rows += made
         rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
@@ -99,6 +98,13 @@ class Intake:
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
         ]
+
+    def _as_of_now(self, new: NewUrl, decision: Decision) -> tuple[NewUrl, Decision]:
+        """Return *new* and its *decision*, made a moment ago, or another where that does not hold any more."""
+        if self._stands(decision):
+            return new, decision
+        new = self._as_it_stands(new) if decision.url is not None else new
+        return new, self._decide(new)
 
     def _stands(self, decision: Decision) -> bool:
         """Tell whether a *decision* that was made a moment ago still holds."""
@@ -121,8 +127,7 @@ class Intake:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
         rows: list[Entry] = []
         for _ in range(MAX_REWRITES):
-            # Under the key of the URL as it stands: its fingerprint may be that of what it is rewritten to.
-            own = new._replace(key=self.key(new.url)) if decision.url is not None and new.key is not None else new
+            own = self._as_it_stands(new) if decision.url is not None else new
             decision = self.draw(new.url, own.key, decision, pending)
             if decision.is_sampled:
                 new = own
@@ -141,6 +146,10 @@ class Intake:
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
         return [*rows, _entry(new, decision, moved_by)]
+
+    def _as_it_stands(self, new: NewUrl) -> NewUrl:
+        """Return *new* under the key of its URL: the fingerprint of a request is that of what it is rewritten to."""
+        return new if new.key is None else new._replace(key=self.key(new.url))
 
     def _decide(self, url: NewUrl | UrlRow) -> Decision:
         callback = self._payloads.callback(url.payload)
