@@ -100,18 +100,13 @@ class Intake:
         ]
 
     def _as_of_now(self, new: NewUrl, decision: Decision) -> tuple[NewUrl, Decision]:
-        """Return *new* and its *decision*, made a moment ago, or another where that does not hold any more."""
-        if self._stands(decision):
+        """Return *new* and its *decision*, made a moment ago, or the present one where that does not hold any more."""
+        is_held = self._restorer.are_in_force(decision.claims)
+        other = decision.representative if is_held and self._has_withdrawn and decision.url is None else None
+        if is_held and (other is None or self._store.urls.find([self.key(other)])):
             return new, decision
-        new = self._as_it_stands(new) if decision.url is not None else new
+        new = self._under_own_key(new, decision)
         return new, self._decide(new)
-
-    def _stands(self, decision: Decision) -> bool:
-        """Tell whether a *decision* that was made a moment ago still holds."""
-        if not self._restorer.are_in_force(decision.claims):
-            return False
-        other = decision.representative if self._has_withdrawn and decision.url is None else None
-        return other is None or bool(self._store.urls.find([self.key(other)]))
 
     def draw(self, url: str, key: int | None, decision: Decision, pending: Pending | None = None) -> Decision:
         """Return *decision*, or that *url* is fetched as a sample; what is known is none."""
@@ -127,7 +122,7 @@ class Intake:
         """Return the rows that *decision* makes of *new*: each URL on the way of rewrites, the one to fetch last."""
         rows: list[Entry] = []
         for _ in range(MAX_REWRITES):
-            own = self._as_it_stands(new) if decision.url is not None else new
+            own = self._under_own_key(new, decision)
             decision = self.draw(new.url, own.key, decision, pending)
             if decision.is_sampled:
                 new = own
@@ -147,9 +142,9 @@ class Intake:
             new = new._replace(is_demoted=True)
         return [*rows, _entry(new, decision, moved_by)]
 
-    def _as_it_stands(self, new: NewUrl) -> NewUrl:
-        """Return *new* under the key of its URL: the fingerprint of a request is that of what it is rewritten to."""
-        return new if new.key is None else new._replace(key=self.key(new.url))
+    def _under_own_key(self, new: NewUrl, decision: Decision) -> NewUrl:
+        """Return *new* under the key of its URL: a request that is rewritten has the fingerprint of the other URL."""
+        return new._replace(key=self.key(new.url)) if decision.url is not None and new.key is not None else new
 
     def _decide(self, url: NewUrl | UrlRow) -> Decision:
         callback = self._payloads.callback(url.payload)

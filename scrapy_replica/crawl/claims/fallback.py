@@ -175,7 +175,7 @@ class Fallback:
                 return True
             if row.parent is None:
                 return len(met) == 1  # else a seed led to it, and nothing to what stands there in place of the seed
-            row = self._store.urls.row(self._kept(row.parent))
+            row = self._on_canonical(self._store.urls.row(row.parent))
             there = next((url for url in self._elsewhere(row.url, row.host) if origin_of(url) == origin), None)
             known = self._found(there) if there is not None else None
             if there is None:
@@ -185,12 +185,11 @@ class Fallback:
             met.append((row.id, origin))
         return True
 
-    def _kept(self, url_id: int) -> int:
-        """Return the id of the URL that stands on the canonical host in place of that of a mirror, else its own."""
-        row = self._store.urls.row(url_id)
+    def _on_canonical(self, row: UrlRow) -> UrlRow:
+        """Return the URL that stands on the canonical host in place of *row*, which a mirror has; else *row* itself."""
         url = self._replicas.url_on_canonical(row.url, row.host)
         known = self._found(url) if url is not None else None
-        return url_id if known is None else known.id
+        return row if known is None else self._store.urls.row(known.id)
 
     def _found(self, url: str) -> Known | None:
         """Return what is known of *url*, unless nothing but a test asked for it."""

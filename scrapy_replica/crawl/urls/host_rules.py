@@ -69,11 +69,12 @@ def _applied(rules: Iterable[WatchedRule], form: str) -> Iterator[tuple[WatchedR
     """Yield *rules*, in the order in which they change *form*, each with the form that it changes: this one, or what
     those before it make of it, where only that is of its kind.
     """
-    changed = form
+    changed, before = form, None
     for rule in rules:
-        image = rule.changed.image(changed)
-        yield rule, form if rule.changed.image(form) is not None else changed
-        changed = image or changed
+        if before is not None:  # not after the last one: most forms are changed by one
+            changed = before.changed.image(changed) or changed
+        yield rule, form if before is None or rule.changed.image(form) is not None else changed
+        before = rule
 
 
 def _between(
@@ -322,11 +323,12 @@ class HostRules:
             other = self._first_spellings().get(canonical)
         return None if other is None or other == form else self._joint(form, other, rules)
 
-    def _joint(self, form: str, other: str, rules: Iterable[WatchedRule]) -> Joint | None:
+    def _joint(self, form: str, other: str, rules: list[WatchedRule]) -> Joint | None:
         others = self.canonical(other)[1]
-        changed, kept = (form, other) if rules else (other, form)
-        between = _between(form, rules, other, others) if rules else _between(other, others, form, rules)
-        return Joint(changed, kept, between) if len(between) > 1 else None
+        if not rules:
+            form, rules, other, others = other, others, form, rules
+        between = _between(form, rules, other, others)
+        return Joint(form, other, between) if len(between) > 1 else None
 
     def tell_apart(self, joint: Joint) -> list[str] | None:
         """Return the forms to fetch that tell which of the rules of *joint* is wrong: each one changes alone. ``None``
