@@ -472,6 +472,13 @@ class TestFullDisk:
         assert "REPLICA_LEDGER cannot be written" in caplog.text
         assert not any(record.exc_info for record in caplog.records)
 
+    async def test_a_ledger_that_cannot_be_opened_leaves_no_job(self, tmp_path):
+        job = tmp_path / "job"
+        settings = {**REPLICA, "JOBDIR": str(job), "REPLICA_LEDGER": str(tmp_path / "nowhere" / "ledger")}
+        with pytest.raises(RefusedError, match=r"^REPLICA_LEDGER: .*No such file"):
+            await crawl(TopicSpider, {TOP: page()}, settings, seeds=TOP)
+        assert not list(job.glob("*.sqlite"))
+
 
 class TestFaultsOfOurs:
     """A traceback where nobody catches it would leave the crawl waiting for ever."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy_replica.components.fingerprinter import UrlFingerprints
     from scrapy_replica.config import Config
+    from scrapy_replica.crawldb.contract import CrawlDB
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +41,14 @@ class OpenedJob:
         if config.crawldb is not None:
             self._claim_files(config, crawler)
         self._sink: TextIO | None = None
-        self.shared = shared_store(config, self.spider_name) if config.crawldb is not None else None
-        """The database, where several processes share it."""
-        store = self.shared or own_store(self.folder, self.spider_name)
+        store: CrawlDB | None = None
         try:
             if config.ledger is not None:
                 with refusing("REPLICA_LEDGER"):
                     self._sink = config.ledger.open("a", encoding="utf-8")
+            self.shared = shared_store(config, self.spider_name) if config.crawldb is not None else None
+            """The database, where several processes share it."""
+            store = self.shared or own_store(self.folder, self.spider_name)
             counts, is_shared = Counter[str](), self.shared is not None
             self.payloads = RequestPayloads(
                 is_stored=self.folder is not None, url_of=store.urls.url_of, counts=counts, is_shared=is_shared
@@ -64,7 +66,8 @@ class OpenedJob:
             )
         except BaseException:
             self.close_sink()
-            store.abandon()  # who mends the setting begins again, maybe in this process
+            if store is not None:
+                store.abandon()  # who mends the setting begins again, maybe in this process
             raise
 
     def _claim_files(self, config: Config, crawler: Crawler) -> None:
