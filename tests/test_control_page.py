@@ -19,7 +19,7 @@ from test_uncertain_pairs import pair
 
 from scrapy_replica.commands.served import ServedJob
 from scrapy_replica.control import feed, view
-from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, Server
+from scrapy_replica.control.server import MAX_LISTENERS, MAX_ORDER_BYTES, ControlServer
 from scrapy_replica.crawldb.orders import ALLOW, BLOCK, DIFFERENT, DISABLE_RULE, EXCLUDE, SEEDS
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.records import Doubt, PagePair, UncertainPair
@@ -42,7 +42,7 @@ def store(tmp_path):
 @contextlib.asynccontextmanager
 async def page(job):
     """The control page of *job*, to be asked for."""
-    server = Server(ServedJob(str(job)), TOKEN, "127.0.0.1")
+    server = ControlServer(ServedJob(str(job)), TOKEN, "127.0.0.1")
     looking = asyncio.create_task(server.feed.run())
     async with TestClient(TestServer(server.app)) as client:
         yield client

@@ -39,7 +39,7 @@ class ServeCommand(Command):
     def run(self, opts: argparse.Namespace, settings: Settings) -> int:  # noqa: ARG002
         with needing("report", "the control page needs"):
             from scrapy_replica.commands.served import ServedJob  # noqa: PLC0415 - an extra
-            from scrapy_replica.control.server import Server  # noqa: PLC0415
+            from scrapy_replica.control.server import ControlServer  # noqa: PLC0415
         if not 0 <= opts.port < 1 << 16:
             raise ValueError(f"--port is {opts.port}: it must be between 0 and 65535")
         if has_begun(opts.job):
@@ -50,7 +50,7 @@ class ServeCommand(Command):
         else:
             say(f"no crawl has begun in {name_of(opts.job)} yet: the page waits for it")
         token = secrets.token_urlsafe(32)
-        server = Server(ServedJob(opts.job), token, opts.bind)
+        server = ControlServer(ServedJob(opts.job), token, opts.bind)
         asyncio.run(server.run(opts.port, lambda port: _opened(opts.bind, port, token)))
         return INTERRUPTED
 

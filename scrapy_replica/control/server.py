@@ -38,7 +38,7 @@ BEAT_SECONDS = 15
 """Time after which an open page is told that nothing is new, so that a dead one is noticed."""
 
 
-class Server:
+class ControlServer:
     """Serves one job.
 
     Args:

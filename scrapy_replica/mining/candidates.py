@@ -23,7 +23,7 @@ from scrapy_replica.sites.memory import MAX_DISTANCE_BITS
 if TYPE_CHECKING:
     from ibis.expr.types import StringValue, Table
 
-    from scrapy_replica.mining.collection import Collection
+    from scrapy_replica.mining.collection import CollectionTables
     from scrapy_replica.mining.engine import Engine
 
 MAX_SHARED = 1_000_000_000
@@ -43,7 +43,7 @@ _MANY_HOSTS = 2_000_000
 class CandidatePairs:
     """The candidate pairs of a collection. What is built on is kept by the engine, and goes with it."""
 
-    def __init__(self, collection: Collection) -> None:
+    def __init__(self, collection: CollectionTables) -> None:
         self._collection = collection
         self._engine: Engine = collection.engine
         self._suffixes, cut = self._lists("suffixes", self._suffix_places())

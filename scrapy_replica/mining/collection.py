@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy_replica.mining.engine import Engine
 
 
-class Collection:
+class CollectionTables:
     """Pages and links in Parquet files, and what all expressions need of them, computed once.
 
     Hosts are known by the engine's hash of their names: 63 bits, so that of ten million no two meet.

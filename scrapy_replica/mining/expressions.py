@@ -14,7 +14,7 @@ from scrapy_replica.mining.schema import PAGES
 if TYPE_CHECKING:
     from ibis.expr.types import Table
 
-    from scrapy_replica.mining.collection import Collection
+    from scrapy_replica.mining.collection import CollectionTables
 
 MAX_ROWS = 4_000
 """Rows of one host that are handed to the judgement."""
@@ -27,17 +27,17 @@ NEAR_BITS = 3
 _MAX_ROUNDS = 20
 
 
-def pairs(collection: Collection) -> Table:
+def pairs(collection: CollectionTables) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.PAIRS`."""
     return collection.candidates.pairs
 
 
-def weak(collection: Collection) -> Table:
+def weak(collection: CollectionTables) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.WEAK`."""
     return collection.candidates.weak
 
 
-def rows(collection: Collection) -> Table:
+def rows(collection: CollectionTables) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.ROWS`, in order of host, then path."""
     wanted = collection.hosts.select("below", host="name").semi_join(collection.candidates.names, "host")
     found = collection.unique.join(wanted, "host")
@@ -47,7 +47,7 @@ def rows(collection: Collection) -> Table:
     return found.select(*PAGES).order_by("host", "path", "url")
 
 
-def readers(collection: Collection) -> Table:
+def readers(collection: CollectionTables) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.READERS`."""
     if collection.links is None:
         return collection.pages.filter(ibis.literal(False)).select(host="host", domain="host")
@@ -55,7 +55,7 @@ def readers(collection: Collection) -> Table:
     return _first(found, MAX_READERS, ["domain"]).select("host", "domain")
 
 
-def clusters(collection: Collection) -> Table:
+def clusters(collection: CollectionTables) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.CLUSTERS`, in order of cluster.
 
     Where only signatures are known the numbers of clusters are those of the engine; the clusters are the same.
@@ -75,7 +75,7 @@ def clusters(collection: Collection) -> Table:
     return found.semi_join(several, "cluster").select("cluster", "url", "host").order_by("cluster", "url")
 
 
-def _components(collection: Collection, edges: Table) -> Table:
+def _components(collection: CollectionTables, edges: Table) -> Table:
     """Return ``text`` and ``label``, the least text that it is joined with, of all texts on *edges*."""
     engine = collection.engine
     both = edges.select(text="one", other="two").union(edges.select(text="two", other="one"))
@@ -93,7 +93,7 @@ def _components(collection: Collection, edges: Table) -> Table:
     return labels
 
 
-def urls(collection: Collection) -> Table:
+def urls(collection: CollectionTables) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.URLS`, in order of host."""
     engine, pages = collection.engine, collection.fetched
     signed = ibis.ifelse(pages.signature.isnull(), None, engine.key(pages.signature))
@@ -116,7 +116,7 @@ def _first(table: Table, most: int, order: list[str]) -> Table:
     return ranked.filter(ranked.place < most).drop("place")
 
 
-TABLES: dict[str, Callable[[Collection], Table]] = {
+TABLES: dict[str, Callable[[CollectionTables], Table]] = {
     "pairs": pairs,
     "weak": weak,
     "rows": rows,

@@ -33,7 +33,7 @@ SUFFIXES = (".warc", ".warc.gz", ".cdx", ".cdx.gz", ".cdxj", ".cdxj.gz", ".parqu
 POLL_SECONDS = 0.3
 
 
-class Kind(str, Enum):
+class InputKind(str, Enum):
     """What an input is."""
 
     JOB = "job"
@@ -46,13 +46,13 @@ class Source(NamedTuple):
     """One input."""
 
     path: Path
-    kind: Kind
+    kind: InputKind
 
     @property
     def stamp(self) -> str:
         """A name that is another one when the file has changed."""
         files = [self.path]
-        if self.kind is Kind.JOB:  # what was written last is in the log; whoever reads makes an empty one
+        if self.kind is InputKind.JOB:  # what was written last is in the log; whoever reads makes an empty one
             files = [file for name in (DATABASE, f"{DATABASE}-wal") if _has_bytes(file := self.path / name)]
         stats = [(file, file.stat()) for file in files]
         states = [(str(file.resolve()), stat.st_size, stat.st_mtime_ns) for file, stat in stats]
@@ -71,7 +71,7 @@ class Openers(NamedTuple):
 
 
 @dataclass
-class Collection:
+class Inputs:
     """All inputs in one form."""
 
     pages: list[Path] = field(default_factory=list)
@@ -97,7 +97,7 @@ def _sources(path: Path) -> Iterator[Source]:
     if not path.is_dir():
         yield Source(path, _kind(path))
     elif (path / DATABASE).is_file():
-        yield Source(path, Kind.JOB)
+        yield Source(path, InputKind.JOB)
     else:
         files = sorted(file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file())
         if not files:
@@ -106,14 +106,14 @@ def _sources(path: Path) -> Iterator[Source]:
             yield Source(file, _kind(file))
 
 
-def _kind(path: Path) -> Kind:
+def _kind(path: Path) -> InputKind:
     """Return what a file is by how it begins."""
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty: give a file that has records")
     with path.open("rb") as file:
         head = file.read(4)
     if head == b"PAR1":
-        return Kind.PARQUET
+        return InputKind.PARQUET
     if path.suffix == ".parquet":
         raise ValueError(f"{path} is a broken Parquet file (it does not begin like one): write it again")
     if head[:2] == cdx.GZIP:
@@ -123,11 +123,11 @@ def _kind(path: Path) -> Kind:
         except (EOFError, zlib.error, gzip.BadGzipFile):
             head = b"WARC" if ".warc" in path.suffixes else b""
     if head == b"WARC" or ".warc" in path.suffixes:
-        return Kind.WARC
-    return Kind.CDX
+        return InputKind.WARC
+    return InputKind.CDX
 
 
-def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes: int | None = None) -> Collection:
+def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes: int | None = None) -> Inputs:
     """Bring *sources* into one form, as files in *folder*; what is there of an earlier run is taken as it is.
 
     It shows progress.
@@ -136,11 +136,11 @@ def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes
     :raises ValueError: an input is broken.
     :raises OSError: a file cannot be read or written.
     """
-    collection, open_ones = Collection(), []
+    inputs, open_ones = Inputs(), []
     for source in sources:
-        if source.kind is Kind.PARQUET and parquet.is_ours(source.path):
-            collection.pages.append(source.path)
-            collection.counts["pages"] += parquet.pages_in(source.path)
+        if source.kind is InputKind.PARQUET and parquet.is_ours(source.path):
+            inputs.pages.append(source.path)
+            inputs.counts["pages"] += parquet.pages_in(source.path)
         elif not (folder / f"{source.stamp}.json").is_file():
             open_ones.append(source)
     convert = partial(_convert, folder=folder, openers=openers)
@@ -153,27 +153,27 @@ def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes
     for source in sources:
         told = folder / f"{source.stamp}.json"
         if told.is_file():
-            _take(collection, told)
-    return collection
+            _take(inputs, told)
+    return inputs
 
 
-def _take(collection: Collection, told: Path) -> None:
+def _take(inputs: Inputs, told: Path) -> None:
     facts = json.loads(told.read_text(encoding="utf-8"))
-    collection.pages.append(told.with_suffix(".pages.parquet"))
-    collection.links.append(told.with_suffix(".links.parquet"))
-    collection.counts.update(facts["counts"])
-    collection.rules += [(rule, is_acting) for rule, is_acting in facts["rules"]]
+    inputs.pages.append(told.with_suffix(".pages.parquet"))
+    inputs.links.append(told.with_suffix(".links.parquet"))
+    inputs.counts.update(facts["counts"])
+    inputs.rules += [(rule, is_acting) for rule, is_acting in facts["rules"]]
 
 
 def _convert(source: Source, tell: Callable[[int], None], folder: Path, openers: Openers) -> None:
     rules: list[Any] = []
     base = folder / source.stamp
     with PageWriter(base) as out:
-        if source.kind is Kind.JOB:
+        if source.kind is InputKind.JOB:
             counts, rules = jobs.convert(source.path, out, tell, openers.job)
-        elif source.kind is Kind.WARC:
+        elif source.kind is InputKind.WARC:
             counts = warcs.convert(source.path, out, tell, openers.page_of)
-        elif source.kind is Kind.CDX:
+        elif source.kind is InputKind.CDX:
             counts = cdx.convert(source.path, out, tell)
         else:
             counts = parquet.convert(source.path, out, tell)

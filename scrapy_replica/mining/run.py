@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy_replica.mining import dust, expressions
-from scrapy_replica.mining.collection import Collection
+from scrapy_replica.mining.collection import CollectionTables
 from scrapy_replica.mining.engine import Engine, check_engine, open_engine
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.mining.inputs import Openers, Source, collect
@@ -25,7 +25,7 @@ from scrapy_replica.sites.judge import Judge
 from scrapy_replica.urls.rule import Rule
 
 if TYPE_CHECKING:
-    from scrapy_replica.mining.inputs import Collection as Inputs
+    from scrapy_replica.mining.inputs import Inputs
 
 Item = TypeVar("Item")
 
@@ -44,7 +44,7 @@ class Mined:
     figures: dict[str, float] = field(default_factory=dict)
 
 
-class Work:
+class WorkFolder:
     """The folder of a run that is not over.
 
     :raises ValueError: *out* holds what another run wrote.
@@ -113,7 +113,7 @@ def mine(sources: Sequence[Source], out: Path, engine: str, openers: Openers, ju
     """
     check_engine(engine)
     is_new = not out.exists()
-    work, show = Work(out, sources, engine), Show()
+    work, show = WorkFolder(out, sources, engine), Show()
     try:
         with show.step("inputs"):
             inputs = collect(sources, work.folder, openers)
@@ -160,21 +160,23 @@ def counts_in_words(counts: Mapping[str, int]) -> str:
     return ", ".join(told) or "they are empty"
 
 
-def _make_tables(work: Work, engine_name: str, inputs: Inputs, show: Show) -> None:
+def _make_tables(work: WorkFolder, engine_name: str, inputs: Inputs, show: Show) -> None:
     if work.has(*expressions.TABLES):
         return
     with open_engine(engine_name, work.folder / "engine") as engine:
-        collection = Collection(engine, inputs.pages, inputs.links)
+        collection = CollectionTables(engine, inputs.pages, inputs.links)
         for name, expression in expressions.TABLES.items():
             with show.step(name):
                 work.make(name, partial(_write, engine, expression, collection))
 
 
-def _write(engine: Engine, expression: Callable[[Collection], Any], collection: Collection, path: Path) -> None:
+def _write(
+    engine: Engine, expression: Callable[[CollectionTables], Any], collection: CollectionTables, path: Path
+) -> None:
     engine.write(expression(collection), path)
 
 
-def _judged(work: Work, judge: Judge, show: Show) -> Judged:
+def _judged(work: WorkFolder, judge: Judge, show: Show) -> Judged:
     pairs, weak = (map(PairRow._make, read(work.files(name), PairRow._fields)) for name in ("pairs", "weak"))
     readers: dict[str, list[str]] = {}
     for host, domain in read(work.files("readers"), LINKS):
@@ -190,7 +192,7 @@ def _judged(work: Work, judge: Judge, show: Show) -> Judged:
     )
 
 
-def _rules(work: Work, inputs: Inputs, show: Show) -> list[Rule]:
+def _rules(work: WorkFolder, inputs: Inputs, show: Show) -> list[Rule]:
     rows = show.progress(read(work.files("urls"), dust.ClusterRow._fields), "learning rules from URLs")
     return dust.merged(dust.rules_of(dust.ClusterRow._make(row) for row in rows), inputs.rules)
 

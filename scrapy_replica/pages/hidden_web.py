@@ -164,7 +164,7 @@ class DecisionTree:
 
 
 @dataclass(frozen=True, slots=True)
-class LinearModel:
+class LogisticModel:
     """Logistic regression on the signed logarithms of all features but the query's."""
 
     weights: FloatArray
@@ -188,13 +188,13 @@ class RecordModel:
     """A decision tree, which knows the lists that it learnt from, and a linear model, which knows less of them."""
 
     tree: DecisionTree
-    linear: LinearModel
+    linear: LogisticModel
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> RecordModel:
         """Read what :meth:`to_arrays` wrote."""
         weights, intercept = arrays["weights"].astype(np.float64), float(arrays["intercept"].astype(np.float64))
-        return cls(DecisionTree.from_arrays(arrays), LinearModel(weights, intercept))
+        return cls(DecisionTree.from_arrays(arrays), LogisticModel(weights, intercept))
 
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return what a model file holds."""

@@ -54,7 +54,7 @@ class Group(NamedTuple):
     """As many as are shown, each after what it is a copy of."""
 
 
-class Site(NamedTuple):
+class HostDirectories(NamedTuple):
     """A host and its directories, each before those below it."""
 
     host: str
@@ -99,7 +99,7 @@ class Figures(NamedTuple):
     rules: Sequence[LearntRule]
     """Those in force first, and of these those that saved most."""
     n_rules: int
-    sites: Sequence[Site]
+    sites: Sequence[HostDirectories]
     """Hosts with most fetches that have directories."""
     traps: Sequence[TrapView]
     n_traps: int
@@ -151,11 +151,11 @@ def figures(job: SqliteReader, status: Status) -> Figures:
     )
 
 
-def _site(job: SqliteReader, host: str) -> Site:
+def _site(job: SqliteReader, host: str) -> HostDirectories:
     """Return the directories of *host*."""
     places = job.results.places(host)
     largest = sorted(places, key=lambda place: -place.urls)[:PLACES]
-    return Site(host, sorted(largest, key=lambda place: place.path), len(places))
+    return HostDirectories(host, sorted(largest, key=lambda place: place.path), len(places))
 
 
 def _examples(job: SqliteReader, view: RuleView) -> Saved:

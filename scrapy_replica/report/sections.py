@@ -12,7 +12,7 @@ from markupsafe import Markup
 from scrapy_replica.address import redacted
 from scrapy_replica.report import charts
 from scrapy_replica.report.charts import Chart
-from scrapy_replica.report.figures import Figures, Group, Site
+from scrapy_replica.report.figures import Figures, Group, HostDirectories
 from scrapy_replica.report.headline import headline
 from scrapy_replica.words import phrases
 from scrapy_replica.words.rules import rule
@@ -143,7 +143,7 @@ def _sites(figures: Figures) -> list[Chart]:
     return [_site(n, site) for n, site in enumerate(figures.sites)]
 
 
-def _site(n: int, site: Site) -> Chart:
+def _site(n: int, site: HostDirectories) -> Chart:
     parts = [(place.path, _came_of(place) | {"left out": place.dropped}) for place in site.places]
     return _bars(f"site-{n}", parts, f"Bars: what came of the URLs of {shown(site.host)}, by directory.")
 

@@ -31,7 +31,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from scrapy_replica.mining.collection import Collection
+from scrapy_replica.mining.collection import CollectionTables
 from scrapy_replica.mining.engine import open_engine
 from scrapy_replica.mining.expressions import TABLES
 
@@ -181,7 +181,7 @@ def main() -> None:
     began, cpu = time.monotonic(), time.process_time()
     with open_engine(opts.engine, out / "engine") as engine:
         engine.keep = told(engine.keep)
-        collection = Collection(engine, sorted(pages.glob("*.parquet")))
+        collection = CollectionTables(engine, sorted(pages.glob("*.parquet")))
         for name in opts.tables:
             engine.write(TABLES[name](collection), out / name)
             figures[name] = engine.number(engine.read([out / name]).count())

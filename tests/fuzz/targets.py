@@ -34,7 +34,7 @@ from scrapy_replica.components.patience import retry_after
 from scrapy_replica.components.robots import CleanParamParser
 from scrapy_replica.components.usage import UsageStatements
 from scrapy_replica.config import Config
-from scrapy_replica.control.server import Server
+from scrapy_replica.control.server import ControlServer
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.contract import NewUrl
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
@@ -299,7 +299,7 @@ def requests(stack: ExitStack) -> Callable[[bytes], object]:
 
 
 async def _served(folder: Path, stack: ExitStack, loop: asyncio.AbstractEventLoop) -> tuple[str, int]:
-    served = aiohttp_web.AppRunner(Server(ServedJob(str(folder)), "TOKEN", "127.0.0.1").app, access_log=None)
+    served = aiohttp_web.AppRunner(ControlServer(ServedJob(str(folder)), "TOKEN", "127.0.0.1").app, access_log=None)
     await served.setup()
     stack.callback(lambda: loop.run_until_complete(served.cleanup()))
     await aiohttp_web.TCPSite(served, "127.0.0.1", 0).start()

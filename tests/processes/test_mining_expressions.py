@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from scrapy_replica.mining import candidates, expressions, near
-from scrapy_replica.mining.collection import Collection
+from scrapy_replica.mining.collection import CollectionTables
 from scrapy_replica.mining.engine import check_engine, check_java, open_engine
 from scrapy_replica.mining.paths import normal_path, number_of, suffixes
 from scrapy_replica.mining.rows import arrow_schema
@@ -44,7 +44,7 @@ def written(folder, rows, columns=PAGES):
 
 def collection_of(engine, rows, links=()):
     pages = [written(engine.folder, rows)]
-    return Collection(engine, pages, [written(engine.folder, links, LINKS)] if links else ())
+    return CollectionTables(engine, pages, [written(engine.folder, links, LINKS)] if links else ())
 
 
 def read(engine, expression):

@@ -20,7 +20,7 @@ from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.gathering import Gathering
 from scrapy_replica.crawldb.redis.ids import Ids
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
-from scrapy_replica.crawldb.redis.mirror import Changes, Mirror, Packed, pack
+from scrapy_replica.crawldb.redis.mirror import ChangedRows, Mirror, Packed, pack
 from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
 from scrapy_replica.crawldb.redis.records import LAYOUT, Records, UrlColumns
@@ -119,7 +119,7 @@ class RedisCrawlDB(SqliteCrawlDB):
             self._correct(fixes, unsuppressed, ended_rules)
         self.connection.commit()
 
-    def _ship(self, changes: Changes) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
+    def _ship(self, changes: ChangedRows) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
         """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``suppressed``
         that are not kept, and rules that had ended elsewhere, keys and rows.
         """

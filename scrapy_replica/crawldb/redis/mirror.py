@@ -63,7 +63,7 @@ class UrlChange(NamedTuple):
     """The row as it is, columns in their order; ``None``: it was deleted."""
 
 
-class Changes(NamedTuple):
+class ChangedRows(NamedTuple):
     """What was written since the last commit."""
 
     rows: list[Packed]
@@ -94,9 +94,9 @@ class Mirror:
 
     # What is written here
 
-    def changed(self) -> Changes:
+    def changed(self) -> ChangedRows:
         """Return what was written since the last :meth:`shipped`, each row once, as it is now."""
-        changes = Changes([], [])
+        changes = ChangedRows([], [])
         self._changed = [name for (name,) in self._read(self._touched).fetchall()]
         for name in self._changed:
             table = self._tables[name]

@@ -30,7 +30,7 @@ from scrapy_replica.pages.hidden_web import (
     MODEL_FILE,
     N_QUERY_COLUMNS,
     DecisionTree,
-    LinearModel,
+    LogisticModel,
     RecordModel,
     content_elements,
     node_features,
@@ -150,7 +150,7 @@ def fit_tree(pages: Sequence[LabelledPage], *, with_query: bool = True) -> Decis
     return DecisionTree.from_arrays(named)
 
 
-def fit_linear(pages: Sequence[LabelledPage]) -> LinearModel:
+def fit_linear(pages: Sequence[LabelledPage]) -> LogisticModel:
     """Train logistic regression on *pages*."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
 
@@ -160,7 +160,7 @@ def fit_linear(pages: Sequence[LabelledPage]) -> LinearModel:
     mean, scale = logarithms.mean(axis=0), logarithms.std(axis=0) + 1e-3
     model = LogisticRegression(C=LINEAR_C, max_iter=300).fit((logarithms - mean) / scale, labels, weights)
     slopes = model.coef_[0] / scale
-    return LinearModel(slopes, float(model.intercept_[0] - slopes @ mean))
+    return LogisticModel(slopes, float(model.intercept_[0] - slopes @ mean))
 
 
 FITS: dict[str, Fit] = {
