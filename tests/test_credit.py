@@ -66,10 +66,14 @@ def name(graph: KnownGraph, page: int) -> str:
     return graph.urls.urls[graph.urls.row(int(graph.pages["url"][graph.pages.row(page)]))]
 
 
+def return_of(graph: KnownGraph, page: int) -> float:
+    return float(graph.pages["return"][graph.pages.row(page)])
+
+
 class TestCredit:
     @given(seed=st.integers(0, 10_000), pages=st.integers(1, 60))
     def test_is_the_best_discounted_relevance_of_what_was_newly_found(self, seed: int, pages: int) -> None:
-        graph, credit, finder, relevance, _ = walked(seed, pages)
+        graph, _, finder, relevance, _ = walked(seed, pages)
 
         def behind(url: str) -> float:
             below = [each for each in relevance if finder.get(each) == url]
@@ -78,16 +82,16 @@ class TestCredit:
 
         for url in relevance:
             page = int(graph.urls["page"][row_of(graph, url)])
-            assert credit.of(page) == pytest.approx(behind(url), abs=LEAST)
+            assert return_of(graph, page) == pytest.approx(behind(url), abs=LEAST)
 
     @given(seed=st.integers(0, 10_000), pages=st.integers(1, 60))
     def test_nothing_is_told_before_most_links_were_tried(self, seed: int, pages: int) -> None:
-        graph, credit, finder, relevance, told = walked(seed, pages)
+        graph, _, finder, relevance, told = walked(seed, pages)
         last = dict(told)
         for url in relevance:
             below = [each for each in finder if finder[each] == url]
             is_explored = sum(each in relevance for each in below) >= EXPLORED * len(below)
-            value = credit.of(int(graph.urls["page"][row_of(graph, url)]))
+            value = return_of(graph, int(graph.urls["page"][row_of(graph, url)]))
             assert (url in last) == (is_explored or value > 0.0)
             assert last.get(url, value) == pytest.approx(value)
             assert sum(each == url and not value for each, value in told) <= 1
@@ -102,7 +106,7 @@ class TestCredit:
             credit.found(rows[graph.urls["page"][rows] == 0])
         graph.visit("x")
         assert credit.fetched(graph.urls.row(graph.urls.find("x")), 0.9) == [(1, pytest.approx(0.9))]
-        assert credit.of(2) == 0.0
+        assert return_of(graph, 2) == 0.0
 
     def test_fetches_in_vain_count_as_tried_and_copies_tell_nothing(self) -> None:
         graph = KnownGraph()
@@ -171,7 +175,7 @@ class TestTwoHeads:
         assert (now <= RISEN * np.array([waits[url] for url in urls]) + 1e-6).all()
         pages, words = strategy.graph.pages, strategy.features
         for row in range(1, pages.used):
-            terms = 1 + strategy.hmm.context.terms_of(pages.number(row))[None]
+            terms = 1 + pages["term"][row][pages["count"][row] > 0].astype(np.int64)[None]
             said = [float(head.page_words.log_odds(terms)[0]) for head in words.heads]
             assert pages["word_odds"][row].tolist() == pytest.approx(said, abs=1e-4)
         assert np.abs(pages["word_odds"][1 : pages.used]).max() > 0.1

@@ -21,12 +21,12 @@ def jsonl(path: Path, *rows: object) -> Path:
 
 class TestFolder:
     def test_reads_text_and_html_with_sub_folders(self, tmp_path: Path) -> None:
-        a = write(tmp_path / "a.txt", "\ufeffsockets and ports")
-        b = write(tmp_path / "sub" / "b.HTML", "<p>packets")
+        write(tmp_path / "a.txt", "\ufeffsockets and ports")
+        write(tmp_path / "sub" / "b.HTML", "<p>packets")
         write(tmp_path / "notes.pdf", b"%PDF")
         assert load_topic(tmp_path).documents == (
-            Document(str(a), text="sockets and ports"),
-            Document(str(b), html="<p>packets"),
+            Document(text="sockets and ports"),
+            Document(html="<p>packets"),
         )
 
     def test_gzip(self, tmp_path: Path) -> None:
@@ -64,16 +64,16 @@ class TestJsonl:
     def test_background(self, tmp_path: Path, label: object) -> None:
         path = jsonl(tmp_path / "t.jsonl", {"html": "<p>a"}, {"text": "b", "label": label})
         topic = load_topic(path)
-        assert topic.positives == (Document(f"{path}:1", html="<p>a"),)
-        assert topic.background == (Document(f"{path}:2", text="b", is_positive=False),)
+        assert topic.positives == (Document(html="<p>a"),)
+        assert topic.background == (Document(text="b", is_positive=False),)
 
     def test_text_before_html_and_blank_lines(self, tmp_path: Path) -> None:
         path = write(tmp_path / "t.jsonl", '\n{"html": "<p>a", "text": "a"}\n\n{"text": " ", "html": "<p>b"}\n')
-        assert load_topic(path).documents == (Document(f"{path}:2", text="a"), Document(f"{path}:4", html="<p>b"))
+        assert load_topic(path).documents == (Document(text="a"), Document(html="<p>b"))
 
     def test_gzip(self, tmp_path: Path) -> None:
         path = write(tmp_path / "t.jsonl.gz", gzip.compress(b'{"text": "a"}'))
-        assert load_topic(path).documents == (Document(f"{path}:1", text="a"),)
+        assert load_topic(path).documents == (Document(text="a"),)
 
 
 class TestRefused:

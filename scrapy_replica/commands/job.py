@@ -76,7 +76,10 @@ def database_path(job: str) -> Path:
 
 def is_begun(job: str) -> bool:
     """Tell whether *job* holds a crawl, with which another one would go on."""
-    return _follower(job).is_begun if is_shared(job) else (Path(job) / FILE_NAME).is_file()
+    if is_shared(job):
+        return _follower(job).is_begun
+    found = _trace_of(Path(job) / FILE_NAME)
+    return found is not None and found[1] > 0
 
 
 def reading(job: str) -> AbstractContextManager[SqliteReader]:
@@ -108,13 +111,6 @@ def processes(job: str) -> list[Process]:
 def checking(job: str, seconds: float) -> tuple[str | None, bool]:
     """Read the file of the job in the folder *job* for so many *seconds*; return what is wrong, and if all was read."""
     return quick_check(database_path(job), seconds)
-
-
-def has_begun(job: str) -> bool:
-    if is_shared(job):
-        return _follower(job).is_begun
-    found = _trace_of(Path(job) / FILE_NAME)
-    return found is not None and found[1] > 0
 
 
 def trace(job: str) -> object:

@@ -69,8 +69,6 @@ class MineCommand(Command):
             if is_shared(name):
                 instead = "mine reads folders and files: give it the WARC files that the processes kept (--warc)"
                 raise ValueError(f"{name_of(name)} is in Redis, and {instead}")
-            if not Path(name).exists():
-                raise ValueError(f"{name}: there is no such file or folder")
         with needing("mine", "mining needs"):
             from scrapy_replica.commands import mined  # noqa: PLC0415 - an extra
             from scrapy_replica.mining import inputs, run  # noqa: PLC0415

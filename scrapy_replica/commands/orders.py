@@ -103,11 +103,6 @@ def checked(job: str, kind: str, what: Mapping[str, Any]) -> What:
     return order
 
 
-def command_of(order: Order, job: str) -> str:
-    """Return the command that gives *order*; empty where there is none."""
-    return command_line(order.kind, order.what, job)
-
-
 def said(order: Order) -> str:
     """Return an order as its command says it, in short: ``block b.example --as a.example``."""
     try:

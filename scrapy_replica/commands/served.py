@@ -8,8 +8,8 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands.job import has_begun, is_running, name_of, reading, trace
-from scrapy_replica.commands.orders import command_of, give
+from scrapy_replica.commands.job import is_begun, is_running, name_of, reading, trace
+from scrapy_replica.commands.orders import command_line, give
 from scrapy_replica.control import view
 from scrapy_replica.crawl.topic.questions import asked_about
 from scrapy_replica.crawldb.contract import StoreError
@@ -68,7 +68,7 @@ class ServedJob:
         self._counted: Status | None = None
         """The figures, once a section of this look has asked for them."""
         self._made: dict[str, Callable[[SqliteReader], Any]] = {
-            "orders": lambda reader: view.orders(reader, lambda order: command_of(order, name_of(job))),
+            "orders": lambda reader: view.orders(reader, lambda kind, what: command_line(kind, what, name_of(job))),
             "pairs": view.pairs,
             "copies": view.copies,
             "rules": view.rules,
@@ -96,7 +96,7 @@ class ServedJob:
         found: dict[str, tuple[str, float]] = {}
         problem = ""
         try:
-            if not has_begun(self._job):
+            if not is_begun(self._job):
                 problem = "No crawl has begun here yet; what it does is shown as soon as it does."
             elif wanted := self._made.keys() & set(sections):
                 self._counted = None

@@ -22,7 +22,6 @@ from scrapy_replica.words.text import cleaned, excerpt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrapy_replica.crawldb.orders import Order
     from scrapy_replica.crawldb.reader import RuleView, VerdictView
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
     from scrapy_replica.crawldb.status import HostStatus, Status
@@ -164,7 +163,7 @@ def _rule(view: RuleView) -> dict[str, Any]:
     return {"id": row.id, "rule": rule(row.rule), "told": origin, "saved": f"{saved:,}"}
 
 
-def orders(job: SqliteReader, command_of: Callable[[Order], str]) -> list[dict[str, Any]]:
+def orders(job: SqliteReader, command_of: Callable[[str, Mapping[str, Any]], str]) -> list[dict[str, Any]]:
     """Return what was told the crawl by hand, last told first, each with the command that does the same."""
     return [
         {
@@ -172,7 +171,7 @@ def orders(job: SqliteReader, command_of: Callable[[Order], str]) -> list[dict[s
             "at": order.at,
             "kind": order.kind,
             "what": _cleaned(order.what),
-            "command": cleaned(command_of(order), 2_000),
+            "command": cleaned(command_of(order.kind, order.what), 2_000),
             "answer": cleaned(order.answer or ("done" if order.is_done else "")),
             "is_open": order.is_open,
         }

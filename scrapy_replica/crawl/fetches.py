@@ -12,7 +12,7 @@ from scrapy_replica.crawl.wiring import Parts
 from scrapy_replica.crawldb.pages import MISSING, NOT_MODIFIED, Fetched, is_absent
 from scrapy_replica.freshness.answer import Answer
 from scrapy_replica.pages.beside import hash_of_beside
-from scrapy_replica.records import Novelty, Page
+from scrapy_replica.records import Doubt, Novelty, Page
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Findings
 from scrapy_replica.sites.evidence import path_of
@@ -95,7 +95,7 @@ class Fetches(Parts):
     def _apply_findings(self, found_on: Observation | None, findings: Findings, urls: Iterable[ProbeUrl] = ()) -> None:
         """Take note of what came to light about hosts, and of the pages to ask for."""
         self.counts["host/blocked"] += len(findings.verdicts)
-        self.counts["host/conflicts"] += len(findings.conflicts)
+        self.counts["host/conflicts"] += sum(pair.doubt is Doubt.CONFLICT for pair in findings.uncertain)
         self.scope_check.check({verdict.canonical for verdict in findings.verdicts})
         if found_on is not None:
             self.probes.add_of_mirrors(urls, found_on)

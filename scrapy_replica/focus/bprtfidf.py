@@ -107,9 +107,6 @@ class BPrTFIDF:
 
         return relevance
 
-    def is_relevant(self, terms: Terms) -> bool:
-        return self.relevance(terms) > 0.5
-
     def save(self) -> bytes:
         """Return the fitted model as JSON."""
         return json.dumps(

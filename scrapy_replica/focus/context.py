@@ -69,11 +69,6 @@ class ContextGraph:
     def is_trained(self) -> bool:
         return self.hmm.is_trained and (self.observe is not None or self.model.is_fitted)
 
-    def terms_of(self, page: int) -> IntArray:
-        """Return the numbers of a page's top terms, none if it was forgotten."""
-        pages, row = self.graph.pages, self.graph.pages.row(page)
-        return np.asarray(pages["term"][row][pages["count"][row] > 0], dtype=np.int64)
-
     def distance(self, url: str) -> Distance | None:
         """Return the distance of the fetched page at *url*; ``None`` where there is none or it was forgotten."""
         urls, pages = self.graph.urls, self.graph.pages

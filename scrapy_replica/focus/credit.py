@@ -79,7 +79,3 @@ class Credit:
             return []
         pages["explored"][page] = True
         return [] if pages["return"][page] > 0.0 else [pages.number(page)]
-
-    def of(self, page: int) -> float:
-        """Return the return of a page as known by now."""
-        return float(self._graph.pages["return"][self._graph.pages.row(page)])

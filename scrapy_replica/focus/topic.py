@@ -30,8 +30,6 @@ LABELS = {1: True, "positive": True, 0: False, None: False, "negative": False, "
 class Document:
     """One example, as text or as HTML: one of the two is set, and not blank."""
 
-    source: str
-    """The file, with the line number where it has many examples."""
     text: str | None = None
     html: str | None = None
     is_positive: bool = True
@@ -156,10 +154,10 @@ def _folder(folder: Path) -> Iterator[Document]:
         if not data.strip():
             raise ValueError(f"{source}: the file is empty")
         if suffix in TEXT_SUFFIXES:
-            yield Document(source, text=_decoded(data, source))
+            yield Document(text=_decoded(data, source))
         else:
             # As a browser does it: the declared encoding, and a bad byte costs one character, not the page.
-            yield Document(source, html=html_to_unicode(None, data)[1])
+            yield Document(html=html_to_unicode(None, data)[1])
 
 
 def _urls(path: Path) -> Iterator[str]:
@@ -189,5 +187,5 @@ def _document(row: dict[str, object], source: str) -> Document:
     for key in ("text", "html"):
         value = row.get(key)
         if isinstance(value, str) and value.strip():
-            return Document(source, is_positive=LABELS[label], **{key: value})
+            return Document(is_positive=LABELS[label], **{key: value})
     raise ValueError(f'{source}: neither "text" nor "html" has anything in it')

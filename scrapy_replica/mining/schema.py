@@ -8,7 +8,7 @@ Types are those of Arrow. What an input does not know is null. A Parquet file of
    inputs ──▶ PAGES, LINKS ──▶ expressions ──▶ PAIRS, WEAK, ROWS, READERS, CLUSTERS, URLS ──▶ judgement ──▶ outputs
 
 ``expressions.TABLES`` has a function for each table, ``pairs``, ``weak``, ``rows``, ``readers``, ``clusters`` and
-``urls``, in the order in which they are made: of a :class:`~scrapy_replica.mining.collection.CollectionTables` to an Ibis
+``urls``, in the order in which they are made: of :class:`~scrapy_replica.mining.collection.CollectionTables` to an Ibis
 expression, which the engine writes.
 """
 

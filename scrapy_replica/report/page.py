@@ -41,14 +41,14 @@ def report(figures: Figures, name: str) -> str:
         charts=htmlsafe_json_dumps(drawn(parts)),
         style=STYLE,
         scripts=scripts,
-        policy=_policy(scripts, STYLE),
+        policy=_policy(scripts),
         version=version("scrapy-replica"),
     )
 
 
-def _policy(scripts: list[str], style: str) -> str:
+def _policy(scripts: list[str]) -> str:
     allowed = " ".join(map(_hash, scripts))
-    return f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {allowed}; style-src {_hash(STYLE)}; base-uri 'none'; form-action 'none'"
 
 
 def _hash(text: str) -> str:

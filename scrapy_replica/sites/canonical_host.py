@@ -1,4 +1,4 @@
-"""Which of two hosts is kept, and the verdicts that would join two sites.
+"""Which of two hosts is kept.
 
 A copy costs nothing to put up: https, a name, links from hosts of one's own, links to pages that are not there, and
 whatever stands on its own pages. So what counts first is what a host was found to have.
@@ -7,7 +7,6 @@ whatever stands on its own pages. So what counts first is what a host was found 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from scrapy_replica.sites.alignment import joined
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
@@ -23,15 +22,6 @@ MIN_TRIED = 3
 
 MAX_WAIT = 20
 """Comparable pages after which the start page of a copy is waited for no more."""
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A verdict that was not acted upon: joining the two would join hosts that contradict each other."""
-
-    first: str
-    second: str
-    contradicting: tuple[str, str]
 
 
 def host_to_keep(pair: Comparison, readers: Callable[[str], int], is_seed: Callable[[str], bool]) -> HostEvidence:

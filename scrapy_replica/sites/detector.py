@@ -13,7 +13,7 @@ from scrapy_replica.address import host_of, registered_domain
 from scrapy_replica.records import Doubt, Page, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, HostPair
-from scrapy_replica.sites.canonical_host import Conflict, host_to_keep, is_tried
+from scrapy_replica.sites.canonical_host import host_to_keep, is_tried
 from scrapy_replica.sites.copies import Copies
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
 from scrapy_replica.sites.features import Comparison
@@ -48,7 +48,6 @@ class Findings:
 
     verdicts: list[Verdict] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
-    conflicts: list[Conflict] = field(default_factory=list)
     uncertain: list[UncertainPair] = field(default_factory=list)
     """Pairs that were judged and are near a verdict, without their pages."""
     certain: list[tuple[str, str]] = field(default_factory=list)
@@ -292,7 +291,7 @@ class Detector:
             return False
         kept = self._host_to_keep(comparison)
         verdict = verdict_of(comparison, kept, pair.score)
-        doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept, findings)
+        doubt = Doubt.SCORE if pair.score < wanted else self._doubt(comparison, kept)
         pair.waits_for_items = doubt is Doubt.ITEMS
         if doubt is not None:
             if doubt in {Doubt.UNSHARED, Doubt.UNTRIED, Doubt.ITEMS}:
@@ -303,7 +302,7 @@ class Detector:
         findings.verdicts.append(verdict)
         return True
 
-    def _doubt(self, comparison: Comparison, kept: HostEvidence, findings: Findings) -> Doubt | None:
+    def _doubt(self, comparison: Comparison, kept: HostEvidence) -> Doubt | None:
         """Return what speaks against a verdict on two hosts whose pages are alike."""
         if comparison.shared < MIN_SHARED:
             return Doubt.UNSHARED
@@ -312,21 +311,16 @@ class Detector:
         names = comparison.first.name, comparison.second.name
         if comparison.n_of_equal_items < MIN_EQUAL_ITEMS and self._need_items(*names):
             return Doubt.ITEMS
-        clash = self._clash(comparison)
-        if clash is None:
-            return None
-        findings.conflicts.append(Conflict(*names, clash))
-        return Doubt.CONFLICT
+        return Doubt.CONFLICT if self._joins_two_sites(comparison) else None
 
-    def _clash(self, pair: Comparison) -> tuple[str, str] | None:
-        """Return two hosts known as two sites that a verdict on *pair* would join through the groups, or None."""
-        for mine, my_prefix in self.copies.members(pair.first, pair.prefixes[0]):
-            for theirs, their_prefix in self.copies.members(pair.second, pair.prefixes[1]):
-                if mine is pair.first and theirs is pair.second:
-                    continue
-                if self._are_two_sites(Comparison(mine, theirs, (my_prefix, their_prefix))):
-                    return mine.name, theirs.name
-        return None
+    def _joins_two_sites(self, pair: Comparison) -> bool:
+        """Tell whether a verdict on *pair* would join hosts through the groups that are known as two sites."""
+        return any(
+            self._are_two_sites(Comparison(mine, theirs, (my_prefix, their_prefix)))
+            for mine, my_prefix in self.copies.members(pair.first, pair.prefixes[0])
+            for theirs, their_prefix in self.copies.members(pair.second, pair.prefixes[1])
+            if mine is not pair.first or theirs is not pair.second
+        )
 
     def _are_two_sites(self, pair: Comparison) -> bool:
         if frozenset((pair.first.name, pair.second.name)) in self._kept_apart:

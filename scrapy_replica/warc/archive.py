@@ -74,11 +74,6 @@ class Archive:
         """Some host's ``/robots.txt`` is among the captures."""
         return self._index.has_robots
 
-    @property
-    def index_bytes(self) -> int:
-        """Memory that the index takes."""
-        return self._index.size_bytes
-
     def __len__(self) -> int:
         return self._index.records
 

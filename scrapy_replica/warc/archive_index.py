@@ -78,10 +78,6 @@ class Index:
     cut_after: int | None
     """Number of records before the place where the file breaks off; None for a whole file."""
 
-    @property
-    def size_bytes(self) -> int:
-        return self.keys.nbytes + self.offsets.nbytes + self.statuses.nbytes + self.files.nbytes
-
 
 def merge(indexes: list[Index]) -> Index:
     """One index over several files, numbered in the order given."""

@@ -103,9 +103,6 @@ class RedisCrawlDB(SqliteCrawlDB):
     # To Redis
 
     def commit(self) -> None:
-        self.ship()
-
-    def ship(self) -> None:
         """Make what was changed known to all, and keep it.
 
         :raises StoreError: Redis refuses it, or took this process for dead.
@@ -188,7 +185,7 @@ class RedisCrawlDB(SqliteCrawlDB):
 
         :return: what that is; ``None`` if nothing.
         """
-        self.ship()
+        self.commit()
         with understanding(self._server.address):
             seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = self._beat()
             has_come, self.is_leader = leads and not self.is_leader, leads
@@ -204,7 +201,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         return read(self._call("beat", str(int(self._is_idle)), self._log.seen))
 
     def catch_up(self) -> None:
-        self.ship()
+        self.commit()
         for entry in self._log.catch_up():
             with understanding(self._server.address):
                 self._gather(entry)
@@ -238,7 +235,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         slots, rested = urls.idle_slots(), urls.drained(all_of_them=not is_other_idle)
         given = self._give(str(int(is_other_idle)), slots)
         if rested and is_other_idle:
-            self.ship()
+            self.commit()
             self._give("all", rested)
         elif is_other_bare and not given and not urls.frontier.draining:
             urls.drain()

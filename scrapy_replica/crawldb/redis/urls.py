@@ -96,7 +96,7 @@ class RemoteFrontier:
         self.acts.append(("resume", host))
 
     def best(self, most: int) -> list[int]:
-        self._job.ship()
+        self._job.commit()
         return self._job.first(most)
 
     def shipped(self) -> None:
@@ -188,7 +188,7 @@ class RedisUrlTable(UrlTable):
     # What becomes of a URL
 
     def take(self) -> UrlRow | None:
-        self._job.ship()
+        self._job.commit()
         taken = self._job.take()
         if taken is None:
             return None
@@ -223,11 +223,11 @@ class RedisUrlTable(UrlTable):
 
     def forget(self, url_id: int) -> None:
         super().forget(url_id)
-        self._job.ship()
+        self._job.commit()
 
     def forget_waiting(self, prefix: bytes) -> list[tuple[str, int | None]]:
         forgotten = super().forget_waiting(prefix)
-        self._job.ship()
+        self._job.commit()
         return forgotten
 
     def claimed(self) -> Sequence[str]:
