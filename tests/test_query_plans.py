@@ -77,8 +77,7 @@ SORTED = {
     (
         "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
         " content, cluster, aliases, leads FROM pages"
-        " JOIN urls ON urls.id = pages.url WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?)"
-        " ORDER BY fetched_at, pages.url"
+        " JOIN urls ON urls.id = pages.url WHERE pages.host IN (?) ORDER BY fetched_at, pages.url"
     ),
     (
         "SELECT DISTINCT hosts.name FROM pages JOIN urls ON urls.id = pages.url JOIN urls AS finder"
@@ -278,13 +277,14 @@ def use_urls(urls, suppressed):
 def use_seeds(seeds):
     seeds.enter("a")
     assert seeds.are_on("a")
-    assert seeds.hosts() == ["a"]
+    seeds.read_again()
+    assert seeds.hosts() == {"a"}
 
 
 def use_pages(pages, visits, ledger, samples):
     for url_id in (1, 2):
         pages.enter(Fetched(url_id, 1.0, 200, signature=b"s", simhash=5, words=9, novelty="novel", twin=1))
-    pages.set_mark(1, b"mark", "{}")
+    pages.set_mark(1, b"mark")
     pages.judge(1, 0.5)
     pages.set_news(1)
     pages.set_statements(1, "[]")

@@ -35,7 +35,7 @@ class Fetches(Parts):
         if not page.is_read:
             return self._observe_unread(page, url_id, depth, size)
         relevance = self.runner.relevance.of(page)
-        before = self.store.pages.judgement(url_id)
+        before = None if self.store.urls.is_first(url_id) else self.store.pages.judgement(url_id)
         novelty, twin = self.duplicates.judge(page, url_id, before)
         if twin is not None:
             self.reading.found()
@@ -52,9 +52,10 @@ class Fetches(Parts):
             is_news=is_news,
             beside=hash_of_beside(page),
         )
-        self.store.pages.enter(row)
+        if (marks := self.replicas.marks_of(page)) is not None:
+            row = row._replace(mark=marks.mark.pack(), neighbours=marks.neighbours.to_json())
+        self.store.pages.enter(row)  # before the detector is told, which reads from there
         self._note_host(page)
-        self.duplicates.add(page)
         if before is None:
             self.n_pages += 1
             self.guard.count(page.url, page.host, found_on, is_novel=is_news)
@@ -65,7 +66,8 @@ class Fetches(Parts):
         self.counts["page/collected"] += is_collected
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_collected)
         observation.is_changed = before is not None and before[0] != page.signature
-        self._apply_findings(observation, *self.replicas.observe(page, url_id))
+        self._apply_findings(observation, *self.replicas.observe(page, marks))
+        self.duplicates.add(page)  # until now the index says whether a page before it has its text
         self._end_observing(observation)
         self.counts["page/relevant"] += relevance > 0.5
         # Near duplicates within a host are often two pages of one template.

@@ -100,6 +100,7 @@ class RemoteUpdates(Fetches):
             self.restorer.join(update.work)
 
     def _apply_seeds(self, update: RemoteUpdate) -> None:
+        self.store.seeds.read_again()
         if self.scope.open_remote(update.seeds):
             self.restorer.join([Work(OUT_OF_SCOPE)])
 

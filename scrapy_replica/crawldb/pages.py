@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.crawldb.remote import RemotePage
-from scrapy_replica.crawldb.sqlite.connection import signed
+from scrapy_replica.crawldb.sqlite.connection import Connection, signed
+from scrapy_replica.crawldb.sqlite.hosts import HostTable
 from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.records import Novelty
 
@@ -80,6 +81,10 @@ class Fetched(NamedTuple):
     """Hash of what the page says beside its main text, signed."""
     statements: str | None = None
     """JSON: what its site says may be done with the page, as :mod:`scrapy_replica.usage` writes it."""
+    mark: bytes | None = None
+    """The traces by which it is compared with pages of other hosts; ``None``: an earlier page's stay."""
+    neighbours: str | None = None
+    """JSON: the hosts that it names, and the way to it; as the mark."""
 
 
 class Trace(NamedTuple):
@@ -125,15 +130,25 @@ VALUES = (
     " (SELECT host FROM urls WHERE id = ?1), (SELECT leads FROM pages WHERE url = ?1))"
 )
 
+STAYING = ("mark", "neighbours")
+
 # What led somewhere, was gone and is back has leads when it was read again: without them nobody takes it for read.
 UPDATE = (
-    f"{', '.join(f'{name} = excluded.{name}' for name in Fetched._fields[1:])},"
+    f"{', '.join(f'{name} = excluded.{name}' for name in Fetched._fields[1:] if name not in STAYING)},"
+    f" {', '.join(f'{name} = COALESCE(excluded.{name}, pages.{name})' for name in STAYING)},"
     " leads = CASE pages.status WHEN 200 THEN pages.leads END"
 )
 
 
 class PageTable(Table):
-    """One row for each URL that was fetched, with its fingerprints and what it turned out to be."""
+    """One row for each URL that was fetched, with its fingerprints and what it turned out to be.
+
+    :param hosts: the numbers of hosts.
+    """
+
+    def __init__(self, connection: Connection, hosts: HostTable) -> None:
+        super().__init__(connection)
+        self._hosts = hosts
 
     def enter(self, page: Fetched) -> None:
         """Keep the outcome of a fetch; an earlier one of the same URL is replaced.
@@ -147,13 +162,9 @@ class PageTable(Table):
         else:
             self._write(f"INSERT OR REPLACE {VALUES}", row)
 
-    def set_mark(self, url_id: int, mark: bytes, neighbours: str | None = None) -> None:
-        """Keep the traces by which the page is compared with those of other hosts.
-
-        Without *neighbours* those that are kept stay.
-        """
-        sql = "UPDATE pages SET mark = ?, neighbours = COALESCE(?, neighbours) WHERE url = ?"
-        self._write(sql, (mark, neighbours, url_id))
+    def set_mark(self, url_id: int, mark: bytes) -> None:
+        """Keep other traces by which the page is compared with those of other hosts."""
+        self._write("UPDATE pages SET mark = ? WHERE url = ?", (mark, url_id))
 
     def judge(self, url_id: int, relevance: float) -> None:
         """Give a page another relevance."""
@@ -192,11 +203,14 @@ class PageTable(Table):
         return self._cell("SELECT leads FROM pages WHERE url = ?", url_id)
 
     def of_host(self, host: str) -> list[HostPage]:
+        """Return what was fetched on *host*, first fetched first; of a host without URLs nothing is asked."""
+        if not (ids := self._hosts.ids_of(host)):
+            return []
         rows = self._read(
             "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
             " content, cluster, aliases, leads FROM pages JOIN urls ON urls.id = pages.url"
-            " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?) ORDER BY fetched_at, pages.url",
-            (host,),
+            f" WHERE pages.host IN ({', '.join('?' * len(ids))}) ORDER BY fetched_at, pages.url",
+            ids,
         )
         return [HostPage(*row) for row in rows]
 

@@ -47,8 +47,12 @@ class Prober:
         self._candidates, self._most_of_host = candidates, most_of_host
 
     def may_ask(self, pair: HostPair) -> bool:
-        """Tell whether more may be asked for to decide *pair*."""
-        return pair.n_probes < _MOST_OF_PAIR
+        """Tell whether more may be asked for to decide *pair*, and one of its hosts is to answer no more at a time."""
+        return pair.n_probes < _MOST_OF_PAIR and any(map(self._is_free, (pair.first, pair.second)))
+
+    def _is_free(self, host: str) -> bool:
+        met = self._candidates.met.get(host)
+        return met is None or met.pending is None or len(met.pending) < _AT_ONCE
 
     def ask(self, pair: HostPair, comparison: Comparison, kept: HostEvidence) -> list[Probe]:
         """Ask the host that would be *kept* for pages already fetched on the other one, and then the other way round.
@@ -69,7 +73,7 @@ class Prober:
         pending = met.pending or set()
         may_guess = may_guess and met.n_probes < self._most_of_host
         n = min(_AT_ONCE - len(pending), _MOST_OF_PAIR - pair.n_probes)
-        probes = choose(source, target, prefixes, max(n, 0), pending, may_guess=may_guess)
+        probes = choose(source, target, prefixes, n, pending, may_guess=may_guess) if n > 0 else []
         for probe in probes:
             pair.n_probes += 1
             pair.next_look = (0, 0)

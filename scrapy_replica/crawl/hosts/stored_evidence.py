@@ -58,7 +58,7 @@ class StoredEvidence:
 
     def near_texts(self, host: str, path: str, simhash: int) -> list[NearText]:
         """Return the pages of other hosts near the page at the normalised *path* of *host*."""
-        equal = self._db.pages.text_places(simhash, MAX_HOSTS + 1)
+        equal = self._db.pages.text_places(simhash, MAX_HOSTS + 1) if simhash in self._index else []
         own = next((place.host_id for place in equal if place.host == host), None)
         if own is not None:
             urls = self._db.pages.text_urls(simhash, own, 2)

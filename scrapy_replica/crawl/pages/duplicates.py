@@ -52,9 +52,10 @@ class Duplicates:
             return Novelty(before[1]), before[2]
         if page.signature is None or page.words < self._config.min_words:
             return Novelty.UNKNOWN, None
-        twin = self._twin(page, url_id, self._pages.by_signature(page.signature))
-        if twin is not None:
-            return Novelty.EXACT_DUPLICATE, twin
+        if page.simhash is None or page.simhash in self.index:  # a text that nobody has is not looked for
+            twin = self._twin(page, url_id, self._pages.by_signature(page.signature))
+            if twin is not None:
+                return Novelty.EXACT_DUPLICATE, twin
         if page.simhash is not None:
             for simhash in self.index.query(page.simhash, self._config.near_distance):
                 twin = self._twin(page, url_id, self._pages.by_simhash(simhash))

@@ -267,18 +267,20 @@ class Connection:
     @contextmanager
     def span(self) -> Iterator[None]:
         """Take back what is written inside if it raises."""
-        self.begin()
-        self.read("SAVEPOINT span")
+        is_first = not self._sqlite.in_transaction  # then the transaction itself is the span
+        self.read("BEGIN IMMEDIATE" if is_first else "SAVEPOINT span")
         try:
             yield
         except BaseException as error:
             if isinstance(error, sqlite3.DatabaseError) and is_of_file(error):
                 raise self._failed(error) from error
             if self._error is None:
-                self.read("ROLLBACK TO span")
-                self.read("RELEASE span")
+                self.read("ROLLBACK" if is_first else "ROLLBACK TO span")
+                if not is_first:
+                    self.read("RELEASE span")
             raise
-        self.read("RELEASE span")
+        if not is_first:
+            self.read("RELEASE span")
 
     def commit(self) -> None:
         """Make everything since the last commit durable.

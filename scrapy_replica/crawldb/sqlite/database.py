@@ -79,7 +79,8 @@ class SqliteCrawlDB:
         return UrlTable(connection)
 
     def _make_tables(self, connection: Connection) -> None:
-        self.pages = PageTable(connection)
+        self.urls = self._make_urls(connection)
+        self.pages = PageTable(connection, self.urls.hosts)
         self.revisits = RevisitTable(connection)
         self.ledger = LedgerTable(connection)
         self.items = ItemTable(connection)
@@ -94,7 +95,6 @@ class SqliteCrawlDB:
         self.seeds = SeedTable(connection)
         self.captures = CaptureTable(connection)
         self.texts: TextTable = TextTable(connection)
-        self.urls = self._make_urls(connection)
         self.suppressed = SuppressedTable(connection, self.urls, is_own=not self.is_shared)
         self.claims = ClaimTable(connection)
         self.added = AddedTable(connection)
@@ -127,6 +127,7 @@ class SqliteCrawlDB:
         except BaseException:
             self.urls.undo(mark)
             self.claims.read_again()
+            self.seeds.read_again()
             self.n_rollbacks += 1
             raise
 

@@ -18,7 +18,7 @@ class HostTable(Table):
     def __init__(self, connection: Connection, frontier: Frontier) -> None:
         super().__init__(connection)
         self._frontier = frontier
-        self._ids: dict[tuple[str, str], int] = {}
+        self._ids: dict[str, tuple[int, ...]] = {}
         self.rows: dict[int, tuple[str, str]] = {}
         """Id -> name and slot: 250 bytes a host, with the way back."""
         self._paused: set[str] = set()
@@ -29,7 +29,7 @@ class HostTable(Table):
             self.add(host, name, slot)
 
     def add(self, host: int, name: str, slot: str) -> None:
-        self._ids[name, slot] = host
+        self._ids[name] = (*self._ids.get(name, ()), host)
         self.rows[host] = name, slot
         self._ips.pop(name, None)
         self._frontier.add_host(host, slot)
@@ -39,22 +39,26 @@ class HostTable(Table):
     def undo(self, n_hosts: int) -> None:
         """Forget all hosts but the first *n_hosts*, and what was written last of the others."""
         self._ips.clear()
-        for host in list(self.rows)[n_hosts:]:
-            del self._ids[self.rows.pop(host)]
+        while len(self.rows) > n_hosts:
+            host, (name, _) = self.rows.popitem()
+            if others := self._ids.pop(name)[:-1]:
+                self._ids[name] = others
             self._frontier.forget_host(host)
 
     def id_in(self, name: str, slot: str | None = None) -> int:
         """Return the id of the host in that download slot, its own without one, entering it if it is new."""
         slot = name_of(name) if slot is None else slot
-        host = self._ids.get((name, slot))
-        if host is None:
-            host = self._connection.new_id("hosts", name, slot) or len(self.rows) + 1
-            self._write("INSERT INTO hosts (id, name, slot) VALUES (?, ?, ?)", (host, name, slot))
-            self.add(host, name, slot)
+        for host in self.ids_of(name):
+            if self.rows[host][1] == slot:
+                return host
+        host = self._connection.new_id("hosts", name, slot) or len(self.rows) + 1
+        self._write("INSERT INTO hosts (id, name, slot) VALUES (?, ?, ?)", (host, name, slot))
+        self.add(host, name, slot)
         return host
 
-    def ids_of(self, name: str) -> list[int]:
-        return [host for (host,) in self._read("SELECT id FROM hosts WHERE name = ?", (name,))]
+    def ids_of(self, name: str) -> tuple[int, ...]:
+        """Return the ids of the host, one for each download slot; none where no URL of it is known."""
+        return self._ids.get(name, ())
 
     def set_ip(self, name: str, ip: str) -> None:
         """Keep the address that answered for the host."""
