@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,15 +44,12 @@ class ContextGraph:
     Memory: 380 bytes a page, at most 38 MB, besides *graph*; terms and their weights, at most 25 MB.
     """
 
-    def __init__(self, max_distance: int, hmm: HMM, is_tfidf: bool = True, graph: KnownGraph | None = None) -> None:
+    def __init__(self, max_distance: int, hmm: HMM, graph: KnownGraph | None = None) -> None:
         self.max_distance = max_distance
         self.hmm = hmm
         self.graph = graph or KnownGraph()
         self.terms = TopTerms()
-        self.model = LayerModel(max_distance, self.terms, is_tfidf)
-        self.observe: Callable[[Mapping[str, int]], int] | None = None
-        """Observation of a page by its terms, instead of its layer class."""
-        self.learns_text = self.learns_states = True
+        self.model = LayerModel(max_distance, self.terms)
         self.next_learning = FIRST
         """Page at which the models are learnt next."""
         pages = self.graph.pages
@@ -67,7 +64,7 @@ class ContextGraph:
 
     @property
     def is_trained(self) -> bool:
-        return self.hmm.is_trained and (self.observe is not None or self.model.is_fitted)
+        return self.hmm.is_trained and self.model.is_fitted
 
     def distance(self, url: str) -> Distance | None:
         """Return the distance of the fetched page at *url*; ``None`` where there is none or it was forgotten."""
@@ -99,25 +96,20 @@ class ContextGraph:
 
     def visit(self, url: str, terms: Mapping[str, int], relevance: float, parent: int) -> bool:
         """Add a page, found on page number *parent*; return whether the models were learnt anew."""
-        pages, row = self.graph.pages, self.graph.pages.row(self.graph.visit(url))
-        numbers, counts = self.terms.see(terms)
-        pages["relevance"][row], pages["parent"][row] = relevance, parent
-        pages["term"][row, : len(numbers)] = numbers
-        pages["count"][row, : len(numbers)] = np.minimum(counts, 255)
-        if self.observe:
-            pages["observation"][row] = self.observe(terms)
-        else:
-            self._read(np.array([row]))
-        if relevance > IS_RELEVANT:
-            self._back_crawl(self.graph.page)
+        self._enter(url, terms, relevance, parent)
         if self.graph.page < self.next_learning:
             return False
         self.next_learning = int(min(self.graph.page * GROWTH, self.graph.page + MOST_BETWEEN)) + 1
         self.learn()
         return True
 
-    def _back_crawl(self, page: int) -> None:
-        """Take note of a page that was found relevant; the back-crawls of all are made when layers are asked for."""
+    def _enter(self, url: str, terms: Mapping[str, int], relevance: float, parent: int) -> None:
+        pages, row = self.graph.pages, self.graph.pages.row(self.graph.visit(url))
+        numbers, counts = self.terms.see(terms)
+        pages["relevance"][row], pages["parent"][row] = relevance, parent
+        pages["term"][row, : len(numbers)] = numbers
+        pages["count"][row, : len(numbers)] = np.minimum(counts, 255)
+        self._read(np.array([row]))
 
     def unproductive(self, url: str) -> None:
         """Take note that fetching *url* brought nothing new, so it is no longer untried."""
@@ -131,14 +123,12 @@ class ContextGraph:
         pages["layer"][1:used] = found[1:]
         is_known = (tried(self.graph) >= LEAST_TRIED) | (found == 0)
         is_known[0] = False
-        if self.observe is None:
-            if self.learns_text:
-                self._learn_text(np.flatnonzero(is_known & (found > 0)), found)
-            self._read(np.arange(1, used))
-        if self.learns_states:
-            self._learn_states(is_known, found)
+        self.learn_text(np.flatnonzero(is_known & (found > 0)), found)
+        self._read(np.arange(1, used))
+        self.learn_states(is_known, found)
 
-    def _learn_text(self, rows: IntArray, found: IntArray) -> None:
+    def learn_text(self, rows: IntArray, found: IntArray) -> None:
+        """Learn the classifier from the pages in *rows*; *found* are the layers, shape (pages + 1,)."""
         newest_first = rows[np.argsort(-self.graph.pages.numbers()[rows])]
         of = found[newest_first]
         rows = np.concatenate([newest_first[of == layer][:TAUGHT] for layer in range(1, self.max_distance + 1)])
@@ -147,7 +137,8 @@ class ContextGraph:
             pages, weighs = self.graph.pages, len(rows) / np.count_nonzero(sizes) / np.maximum(sizes, 1)
             self.model.fit(pages["term"][rows], pages["count"][rows], found[rows], weighs[found[rows]])
 
-    def _learn_states(self, is_known: BoolArray, found: IntArray) -> None:
+    def learn_states(self, is_known: BoolArray, found: IntArray) -> None:
+        """Learn the HMM from pages that are known to lie in the layers *found*, shape (pages + 1,)."""
         pages, used, states = self.graph.pages, self.graph.pages.used, self.max_distance + 1
         emissions = np.zeros_like(self.hmm.emissions)
         np.add.at(emissions, (found[is_known], pages["observation"][:used][is_known]), 1.0)
@@ -188,14 +179,9 @@ class ContextGraph:
         sites: 1.00 so, .35 with classes; Pref of mail .883 and .863, of courses on WebKB .653 and .589, one draw,
         before A and weights were what they are.
         """
-        pages = self.graph.pages
-        is_relevant = pages["relevance"][rows] > IS_RELEVANT
-        if self.observe:
-            shown = self.hmm.emitted(pages["observation"][rows].astype(np.int64))
-        else:
-            logs = EVIDENCE * np.log(np.maximum(self.probabilities(rows), LEAST))
-            shown = np.where(self.hmm.is_seen, logs, NEVER)
-        shown[~is_relevant, 0] = NEVER
+        logs = EVIDENCE * np.log(np.maximum(self.probabilities(rows), LEAST))
+        shown = np.where(self.hmm.is_seen, logs, NEVER)
+        shown[self.graph.pages["relevance"][rows] <= IS_RELEVANT, 0] = NEVER
         return shown
 
     def learnt(self, kept: IntArray) -> dict[str, Any]:
@@ -205,13 +191,10 @@ class ContextGraph:
             "hmm": {name: part * share for name, part in self.hmm.counts().items()},
             "model": self.model.learnt(kept),
             "terms": self.terms.learnt(kept, CARRIED_PAGES),
-            "is_tfidf": self.model.is_tfidf,
         }
 
     def begin_with(self, learnt: Mapping[str, Any]) -> None:
         """Take what :meth:`learnt` returned. Raises ``ValueError`` where it was learnt with other settings."""
-        if learnt["is_tfidf"] != self.model.is_tfidf:
-            raise OtherModelError("its layers were learnt with other weights of terms")
         if (far := len(learnt["model"]["intercepts"])) != self.max_distance:
             raise OtherModelError(f"its layers count {far} distances, not {self.max_distance}")
         if learnt["hmm"]["transitions"].ndim == self.hmm.transitions.ndim:

@@ -21,15 +21,15 @@ AT_ONCE = 8_192
 class LayerModel:
     """Pr[layer | page] of the layers 1..d, the last of which is "d or more": multinomial logistic regression.
 
-    A page is a row of unit length over its *terms*, each weighing 1 + ln count, times ln((1 + pages) / holders) with
-    *is_tfidf*. Fitting minimises the weighed log losses + penalty / 2 |W - W0|^2; W0 is what was learnt on other sites,
+    A page is a row of unit length over its *terms*, each weighing (1 + ln count) * ln((1 + pages) / holders). Fitting
+    minimises the weighed log losses + penalty / 2 |W - W0|^2; W0 is what was learnt on other sites,
     or 0. 16 bytes a layer and term.
     """
 
-    def __init__(self, layers: int, terms: TopTerms, is_tfidf: bool = True) -> None:
+    def __init__(self, layers: int, terms: TopTerms) -> None:
         if layers < 1:
             raise ValueError(f"a layer model needs at least one layer, not {layers}")
-        self.layers, self.is_tfidf = layers, is_tfidf
+        self.layers = layers
         self.is_fitted = False
         self._terms = terms
         self._weights = self._start = np.zeros((0, layers))
@@ -78,9 +78,7 @@ class LayerModel:
         self.is_fitted = True
 
     def _values(self, terms: IntArray, counts: IntArray) -> FloatArray:
-        values = np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1)), 0.0)
-        if self.is_tfidf:
-            values *= self._terms.idf(terms)
+        values = np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1)), 0.0) * self._terms.idf(terms)
         norms = np.sqrt((values * values).sum(axis=1, keepdims=True))
         return np.asarray(values / np.where(norms > 0.0, norms, 1.0))
 

@@ -25,6 +25,7 @@ from scrapy_replica.lab.archives.collection import Collection, read_parquet
 from scrapy_replica.lab.strategies.hmm_liu import HmmLiu
 from scrapy_replica.lab.visits.omniscient import Transposed
 from scrapy_replica.lab.visits.visit import Limits, visit
+from scrapy_replica.lab.visits.visit_variants import EqualTerms
 from scrapy_replica.pages.terms import terms as count_terms
 from scrapy_replica.records import Link, Page
 
@@ -275,12 +276,13 @@ class TestLayerModel:
     def test_no_step_in_any_direction_costs_less(
         self, words: list[dict[str, int]], found: list[int], is_tfidf: bool
     ) -> None:
-        terms, at, weighs = TopTerms(), np.array(found), np.linspace(0.5, 1.5, 12)
+        terms, at = TopTerms() if is_tfidf else EqualTerms(), np.array(found)
+        weighs = np.linspace(0.5, 1.5, 12)
         numbers, counts = np.zeros((12, 4), dtype=np.int64), np.zeros((12, 4), dtype=np.int64)
         for row, text in enumerate(words):
             seen, often = terms.see(text)
             numbers[row, : len(seen)], counts[row, : len(seen)] = seen, often
-        model = LayerModel(3, terms, is_tfidf)
+        model = LayerModel(3, terms)
         for _ in range(20):  # each begins where the one before ended
             model.fit(numbers, counts, at, weighs)
         rows = np.zeros((12, len(model._weights)))

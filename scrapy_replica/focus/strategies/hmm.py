@@ -32,36 +32,25 @@ class HmmStatic(Layered):
     relevant page has state 0 and no other has (p. 59 prints 1 < class <= d). Before the models are learnt for the first
     time the order is best-first.
 
-    *alpha* is a, *max_distance* d, *is_tfidf* whether the terms of a page weigh TF-IDF or TF. Memory: 12 bytes a URL
-    and 74 a page besides :class:`ContextGraph` and :class:`KnownGraph`, together at most 161 MB.
+    *alpha* is a, *max_distance* d. Memory: 12 bytes a URL and 74 a page besides :class:`ContextGraph` and
+    :class:`KnownGraph`, together at most 161 MB.
     """
 
     name: ClassVar[str] = "hmm-static"
     is_dynamic: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        alpha: float = ALPHA,
-        max_distance: int = MAX_DISTANCE,
-        is_tfidf: bool = True,
-        graph: KnownGraph | None = None,
-    ) -> None:
+    def __init__(self, alpha: float = ALPHA, max_distance: int = MAX_DISTANCE, graph: KnownGraph | None = None) -> None:
         if not 0.0 <= alpha <= 1.0:
             raise ValueError(f"alpha weighs two shares and lies within 0..1, not {alpha}")
-        super().__init__(ContextGraph(max_distance, self._new_hmm(max_distance + 1), is_tfidf, graph))
+        super().__init__(self._new_context(max_distance, graph))
         self.alpha = alpha
         self.max_distance = max_distance
         self._shape = (max_distance + 1,) * self.context.hmm.order
         self.graph.pages.add_column("delta", np.float64, math.prod(self._shape))
         self.graph.pages.add_column("near", np.float32)
 
-    def _new_hmm(self, states: int) -> HMM:
-        return HMM(states, states)
-
-    @property
-    def nearness(self) -> float:
-        """(d - delta) / d of the page visited last, 0 before the models are learnt."""
-        return float(self.graph.pages["near"][self.graph.pages.row(self.graph.page)])
+    def _new_context(self, max_distance: int, graph: KnownGraph | None) -> ContextGraph:
+        return ContextGraph(max_distance, HMM(max_distance + 1, max_distance + 1), graph)
 
     def _tell(self, rows: IntArray) -> None:
         pages, hmm = self.graph.pages, self.context.hmm
@@ -131,5 +120,5 @@ class HmmSecondOrder(HmmDynamic):
 
     name: ClassVar[str] = "hmm-second-order"
 
-    def _new_hmm(self, states: int) -> HMM:
-        return SecondOrderHMM(states, states)
+    def _new_context(self, max_distance: int, graph: KnownGraph | None) -> ContextGraph:
+        return ContextGraph(max_distance, SecondOrderHMM(max_distance + 1, max_distance + 1), graph)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
-from scrapy_replica.focus.context import ContextGraph
+from scrapy_replica.focus.context import IS_RELEVANT, ContextGraph
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.strategies.layered import Layered
 from scrapy_replica.lab.strategies.link_lists import BackLinkGraph
@@ -33,7 +34,13 @@ class CappedContextGraph(ContextGraph):
     def layers(self) -> IntArray:
         return np.asarray(self.max_distance - self.graph.pages["nearer"][: self.graph.pages.used], dtype=np.int64)
 
+    def _enter(self, url: str, terms: Mapping[str, int], relevance: float, parent: int) -> None:
+        super()._enter(url, terms, relevance, parent)
+        if relevance > IS_RELEVANT:
+            self._back_crawl(self.graph.page)
+
     def _back_crawl(self, page: int) -> None:
+        """Make the graph of a page that was found relevant."""
         pages = self.graph.pages
         seen = border = np.array([page])
         for distance in range(self.max_distance):

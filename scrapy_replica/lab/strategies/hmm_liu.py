@@ -4,17 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy_replica.focus.hmm import HMM
+import numpy as np
+
+from scrapy_replica.focus.context import IS_RELEVANT, ContextGraph
+from scrapy_replica.focus.hmm import HMM, NEVER
 from scrapy_replica.focus.strategies.hmm import ALPHA, MAX_DISTANCE, HmmStatic
 from scrapy_replica.lab.strategies.lsi import CLUSTERS, Clusters
+from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from scrapy_replica.focus.known_graph import KnownGraph
     from scrapy_replica.records import Page
 
 SAMPLE = 300
 """Visited pages that the clusters are made of; their terms are dropped afterwards."""
+
+
+class ObservedGraph(ContextGraph):
+    """Pages show what *observe* returns of their terms; no classifier reads them."""
+
+    def __init__(
+        self, far: int, hmm: HMM, observe: Callable[[Mapping[str, int]], int], graph: KnownGraph | None
+    ) -> None:
+        super().__init__(far, hmm, graph)
+        self._observe = observe
+
+    @property
+    def is_trained(self) -> bool:
+        return self.hmm.is_trained
+
+    def _enter(self, url: str, terms: Mapping[str, int], relevance: float, parent: int) -> None:
+        super()._enter(url, terms, relevance, parent)
+        self.graph.pages["observation"][self.graph.pages.row(self.graph.page)] = self._observe(terms)
+
+    def learn_text(self, rows: IntArray, found: IntArray) -> None:
+        """Learn nothing."""
+
+    def _read(self, rows: IntArray) -> None:
+        """Observations stay what they are."""
+
+    def emitted(self, rows: IntArray) -> FloatArray:
+        pages = self.graph.pages
+        shown = self.hmm.emitted(pages["observation"][rows].astype(np.int64))
+        shown[pages["relevance"][rows] <= IS_RELEVANT, 0] = NEVER
+        return shown
 
 
 class HmmLiu(HmmStatic):
@@ -26,14 +61,13 @@ class HmmLiu(HmmStatic):
 
     name: ClassVar[str] = "hmm-liu"
 
-    def __init__(self, alpha: float = ALPHA, max_distance: int = MAX_DISTANCE, is_tfidf: bool = True) -> None:
-        super().__init__(alpha, max_distance, is_tfidf)
+    def __init__(self, alpha: float = ALPHA, max_distance: int = MAX_DISTANCE) -> None:
+        super().__init__(alpha, max_distance)
         self._sample: list[tuple[int, Mapping[str, int]]] = []
         self._clusters: Clusters | None = None
-        self.context.observe = self._observe
 
-    def _new_hmm(self, states: int) -> HMM:
-        return HMM(states, CLUSTERS)
+    def _new_context(self, max_distance: int, graph: KnownGraph | None) -> ContextGraph:
+        return ObservedGraph(max_distance, HMM(max_distance + 1, CLUSTERS), self._observe, graph)
 
     def visited(self, page: Page, relevance: float) -> None:
         super().visited(page, relevance)

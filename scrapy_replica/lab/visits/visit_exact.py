@@ -93,7 +93,8 @@ class Beside(HmmDynamic):
 
 def _state(strategy: HmmDynamic) -> int:
     """Return the state of the page visited last."""
-    return round((1.0 - strategy.nearness) * strategy.max_distance)
+    pages = strategy.graph.pages
+    return round((1.0 - float(pages["near"][pages.row(strategy.graph.page)])) * strategy.max_distance)
 
 
 EXACT = {

@@ -7,11 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_replica.focus.layer_model import LayerModel
+from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.focus.strategies.hmm import ALPHA, MAX_DISTANCE, HmmStatic
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.lab.strategies import STRATEGIES, make
+from scrapy_replica.numeric import FloatArray, IntArray
 
 OMNISCIENT = "omniscient"
 VALUES: Mapping[str, Callable[[str], Any]] = {
@@ -28,6 +34,14 @@ class HmmOptions(NamedTuple):
     alpha: float = ALPHA
     max_distance: int = MAX_DISTANCE
     is_tfidf: bool = True
+    """Whether the terms of a page weigh TF-IDF, or TF."""
+
+
+class EqualTerms(TopTerms):
+    """Terms of which a rare one weighs no more than others."""
+
+    def idf(self, terms: IntArray) -> FloatArray:
+        return np.ones(terms.shape)
 
 
 DEFAULT = HmmOptions()
@@ -88,7 +102,11 @@ def new(variant: Variant, seed: int, words: LinkWords, learnt: Path | None = Non
     """Return a new strategy; *learnt*: where the models that a frozen one takes were kept by :func:`keep`."""
     strategy = make(variant.strategy, seed, words)
     if isinstance(strategy, HmmStatic):
-        strategy = type(strategy)(*variant.hmm)
+        options = variant.hmm
+        strategy = type(strategy)(options.alpha, options.max_distance)
+        if not options.is_tfidf:
+            strategy.context.terms = EqualTerms()
+            strategy.context.model = LayerModel(options.max_distance, strategy.context.terms)
     if variant.frozen and isinstance(strategy, HmmStatic) and learnt:
         _freeze(strategy, unpack(learnt.read_bytes()), has_hmm=variant.frozen == "both")
     return strategy
@@ -112,7 +130,11 @@ def _freeze(strategy: HmmStatic, learnt: Mapping[str, Any], has_hmm: bool) -> No
     context = strategy.context
     context.terms.restore(parts["terms"])
     context.model.restore(parts["model"])
-    context.learns_text = False
+    context.learn_text = _learn_nothing  # type: ignore[assignment, method-assign]
     if has_hmm:
         context.hmm.begin_with(parts["hmm"])
-        context.learns_states = False
+        context.learn_states = _learn_nothing  # type: ignore[assignment, method-assign]
+
+
+def _learn_nothing(pages: NDArray[Any], found: IntArray) -> None:
+    """Leave a frozen model as it is."""
