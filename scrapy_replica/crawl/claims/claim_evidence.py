@@ -14,7 +14,7 @@ from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawldb.contract import CrawlDB, Permission
-from scrapy_replica.crawldb.pages import MISSING
+from scrapy_replica.crawldb.pages import GONE, MISSING
 from scrapy_replica.decision import Outcome
 from scrapy_replica.records import Novelty
 
@@ -150,7 +150,7 @@ class ClaimEvidence:
             if is_own or self._store.is_leader:
                 self._claims.refute(self._settling.add_failure(url_id))
             if is_own:
-                self._rules.add_failure(url, claims)
+                self._rules.add_failure(url, claims, is_told=status in GONE and not is_kept)
         if not is_own and status is not None and status < MISSING:
             return  # where it leads is known to the process that asked
         if claims and key is not None:

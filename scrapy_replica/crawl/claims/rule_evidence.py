@@ -35,9 +35,13 @@ class RuleEvidence:
     def add_redirect(self, row: UrlRow, location: str, callback: str) -> None:
         self._apply(self._dust.observe_redirect(row.url, row.id, location, callback), row.depth, row.id)
 
-    def add_failure(self, url: str, claims: Iterable[Claim]) -> None:
-        """Take note that *url*, in whose favour *claims* suppressed others, brought no page."""
-        self._dust.gone(url, [int(claim.subject) for claim in claims if claim.kind is Kind.RULE])
+    def add_failure(self, url: str, claims: Iterable[Claim], *, is_told: bool) -> None:
+        """Take note that *url*, in whose favour *claims* suppressed others, brought no page.
+
+        *is_told*: its row says that it is gone.
+        """
+        rules = [int(claim.subject) for claim in claims if claim.kind is Kind.RULE]
+        self._dust.gone(url, rules, is_told=is_told)
 
     def add_led_to_news(self, row: UrlRow, rules: set[int]) -> None:
         """Take note that a page that *rules* take for another one alone led to news."""

@@ -33,32 +33,35 @@ class ActiveLearning:
         self._worths = {row.url_id: row.worth for row in kept}
         self._hosts = {row.url_id: row.host for row in kept}
         self._of_host = Counter(self._hosts.values())
-        self._least = min(self._worths.values(), default=0.0)
+        self._least: dict[str | None, int] = {}
+        """Id of the text of a host, or of all, that is worth least, as far as it was asked for since any changed."""
 
     def add(self, page: Page, url_id: int, relevance: float) -> None:
         """Keep the text of a *page* of that *relevance*, if an answer would teach more than that to another one."""
         worth = uncertainty(relevance)
-        is_full = len(self._worths) >= MOST
-        if not self._relevance.is_learnt or not page.terms or (is_full and worth <= self._least):
+        if not self._relevance.is_learnt or not page.terms:
             return
         is_host_full = self._of_host[page.host] >= MOST_OF_HOST
-        if (is_full or is_host_full) and not self._make_room(worth, page.host if is_host_full else None):
+        is_full = is_host_full or len(self._worths) >= MOST
+        if is_full and not self._make_room(worth, page.host if is_host_full else None):
             return
         self._texts.enter(Text(url_id, worth, excerpt(page.text, EXCERPT), page.terms))
         self._worths[url_id], self._hosts[url_id] = worth, page.host
         self._of_host[page.host] += 1
+        self._least.clear()
 
     def _make_room(self, worth: float, host: str | None) -> bool:
         """Drop the text that is worth least, of *host* if it is given; ``False`` where none is worth less."""
-        ones = self._worths if host is None else [one for one in self._worths if self._hosts[one] == host]
-        least = min(ones, key=self._worths.__getitem__)
-        is_less = self._worths[least] < worth
-        if is_less:
-            self._texts.drop([least])
-            self._of_host[self._hosts.pop(least)] -= 1
-            del self._worths[least]
-        self._least = min(self._worths.values(), default=0.0)
-        return is_less
+        if host not in self._least:
+            ones = self._worths if host is None else [one for one in self._worths if self._hosts[one] == host]
+            self._least[host] = min(ones, key=self._worths.__getitem__)
+        least = self._least[host]
+        if self._worths[least] >= worth:
+            return False
+        self._texts.drop([least])
+        self._of_host[self._hosts.pop(least)] -= 1
+        del self._worths[least]
+        return True
 
     @property
     def has_work(self) -> bool:
@@ -77,4 +80,4 @@ class ActiveLearning:
         # Other processes of the crawl may have kept texts that are not known here yet.
         self._worths.update((url_id, worth) for url_id, worth in worths.items() if url_id in self._hosts)
         self._next = texts[-1].url_id + 1 if len(texts) == REJUDGED else 0
-        self._least = min(self._worths.values(), default=0.0)
+        self._least.clear()

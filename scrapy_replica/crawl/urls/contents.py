@@ -54,7 +54,7 @@ def content_of(page: Page, callback: int, min_words: int, *, of_links: bool = Fa
 def is_of_links(page: Page) -> bool:
     """Tell whether the main text of *page* is that of links, :data:`OF_LINKS` of its words: a listing, or its menu."""
     words = {*page.text.split()}
-    linked = {word for link in page.links for word in link.text.split()}
+    linked = {*" ".join([link.text for link in page.links]).split()}
     return len(words & linked) > OF_LINKS * len(words)
 
 

@@ -308,12 +308,18 @@ class Dust:
             findings.begun.append(host_named(host.name))
             self._rules.put_in_force(host, watched)
 
-    def gone(self, url: str, rules: Collection[int]) -> None:
-        """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others."""
+    def gone(self, url: str, rules: Collection[int], *, is_told: bool) -> None:
+        """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others.
+
+        *is_told*: its row says so to whoever reads the host, which need not be read for it.
+        """
         if not self._config.dust:
             return
         form = form_of(url)
-        host = self._rules.hosts.of(parse(form).host)
+        name = parse(form).host
+        if is_told and not rules and name not in self._rules.hosts:
+            return
+        host = self._rules.hosts.of(name)
         host.gone(form)
         for watched in host.watched() if rules else ():
             if watched.id in rules and watched.changed.image(form) is None:
