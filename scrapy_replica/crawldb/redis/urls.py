@@ -160,7 +160,7 @@ class RedisUrlTable(UrlTable):
         rows = [self._unpacked(url_id, record) for url_id, record in found if record is not None]
         if rows:
             self._take_over([(row.id, row) for row in rows])
-            known.update({row.key: (row.id, *row[3:8]) for row in rows if row.key is not None})
+            known.update({row.key: (row.id, *row[3:8], row.host) for row in rows if row.key is not None})
 
     def _unpacked(self, url_id: int, record: bytes) -> UrlColumns:
         with self._records.understanding():

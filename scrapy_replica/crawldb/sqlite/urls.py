@@ -80,10 +80,11 @@ class UrlTable(KnownUrls):
         :return: for each its id and what became of it.
         """
         keys = {url.key for url in urls if url.key is not None} - self._absent
-        columns = "id, key, state, is_demoted, priority, score"
+        columns = "id, key, state, is_demoted, priority, score, host"
         known = {row[1]: row for row in self._rows_of(keys, columns)} if keys else {}
         self._ask(urls, known)
         rows: dict[int, tuple[Any, ...]] = {}
+        raised: dict[int, tuple[int, bool, int, float]] = {}
         found = []
         for url in urls:
             row = known.get(url.key) if url.key is not None else None
@@ -93,8 +94,13 @@ class UrlTable(KnownUrls):
                 if row[0] in rows:
                     # The URL stands twice among *urls*: enter the first before the second is held against it.
                     self._insert(rows)
-                found.append((row[0], self._again(url, row, known)))
+                found.append((row[0], self._again(url, row, known, raised)))
         self._insert(rows)
+        if raised:
+            change = "UPDATE urls SET is_demoted = ?, priority = ?, score = ? WHERE id = ?"
+            self._connection.write_many(change, [(*place, url_id) for url_id, (_, *place) in raised.items()])
+            for url_id, place in raised.items():
+                self._offer(*place, url_id)
         return found
 
     def _new(self, url: NewUrl, rows: dict[int, tuple[Any, ...]], known: dict[int, Any]) -> int:
@@ -107,7 +113,7 @@ class UrlTable(KnownUrls):
         )  # fmt: skip
         if url.key is not None:
             self._absent.discard(url.key)
-            known[url.key] = (url_id, url.key, state, url.is_demoted, url.priority, url.score)
+            known[url.key] = (url_id, url.key, state, url.is_demoted, url.priority, url.score, host)
         if not url.is_dropped:
             self.waiting += 1
             self._offer(host, url.is_demoted, url.priority, url.score, url_id)
@@ -130,8 +136,15 @@ class UrlTable(KnownUrls):
             self._connection.write_many(INSERT, [*rows.values()])
             rows.clear()
 
-    def _again(self, url: NewUrl, row: tuple[Any, ...], known: dict[int, Any]) -> Found:
-        url_id, key, state, is_demoted, priority, score = row
+    def _again(
+        self,
+        url: NewUrl,
+        row: tuple[Any, ...],
+        known: dict[int, Any],
+        raised: dict[int, tuple[int, bool, int, float]],
+    ) -> Found:
+        """Enter a URL that is *known*; one that waits in a worse place goes among those that are to be *raised*."""
+        url_id, key, state, is_demoted, priority, score, host = row
         if url.is_dropped or state in {LEASED, DONE}:
             return Found.KNOWN
         if state == WAITING and url.permission is Permission.EXEMPT:
@@ -140,12 +153,11 @@ class UrlTable(KnownUrls):
         is_better = (not place[0], *place[1:]) > (not is_demoted, priority, score)
         if state == WAITING and not is_better:
             return Found.KNOWN
-        known[key] = (url_id, key, WAITING, *place)
-        change = "is_demoted = ?, priority = ?, score = ?"
+        known[key] = (url_id, key, WAITING, *place, host)
         if state == WAITING:
-            self._move(change, "id = ?", (*place, url_id))
+            raised[url_id] = host, *place
             return Found.RAISED
-        change += f", state = {WAITING}, payload = ?, permission = ?"
+        change = f"is_demoted = ?, priority = ?, score = ?, state = {WAITING}, payload = ?, permission = ?"
         self._move(change, "id = ?", (*place, url.payload, url.permission, url_id))
         self.waiting += 1
         self._write("DELETE FROM suppressed WHERE url = ?", (url_id,))
