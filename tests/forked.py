@@ -56,6 +56,9 @@ class Program:
         assert self.poll() is not None, f"it runs for more than {timeout} s"
         return self.poll()
 
+    def kill(self):
+        self._process.kill()
+
     def communicate(self, timeout=None):
         """Wait for its end, and return what it wrote to both outputs."""
         self.wait(timeout)
@@ -69,7 +72,7 @@ def run(*command, timeout=120, **how):
         out, err = program.communicate(timeout)
     finally:
         if program.poll() is None:
-            program._process.kill()
+            program.kill()
     return subprocess.CompletedProcess(command, program.poll(), out, err)
 
 

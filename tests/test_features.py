@@ -7,7 +7,8 @@ import pytest
 from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.lab.replicas.replica_published import Collection, address_groups, is_obvious_replica
-from scrapy_replica.sites.evidence import HostEvidence, mark_of, normal_path, path_of
+from scrapy_replica.sites.alignment import normal_path
+from scrapy_replica.sites.evidence import HostEvidence, mark_of, path_of
 from scrapy_replica.sites.features import FEATURES, Comparison
 
 

@@ -73,10 +73,6 @@ class TestJudge:
     def test_one_pair_scores_as_a_batch_does(self, rows):
         raw = np.array(rows, dtype=float)
         judge = trained_on(*training())
-        from scrapy_replica.sites import judge as module
-
-        for values, expected in zip(rows, columns_of(raw), strict=True):
-            np.testing.assert_allclose(module.columns_of_one(values), expected)
         codes = judge.intervals.codes(columns_of(raw))
         for values, code in zip(columns_of(raw), codes, strict=True):
             assert judge.intervals.code(values.tolist()) == code.tolist()
@@ -84,7 +80,7 @@ class TestJudge:
     def test_score_equals_scores(self):
         for other in (site("b.example", "w"), site("b.example", "w", edit=0.2), site("b.example", "v"), []):
             pair = compared(site("a.example", "w"), other)
-            raw = np.array([features_of(pair, RAW)])
+            raw = np.array([features_of(pair)])
             assert JUDGE.score(pair) == pytest.approx(JUDGE.scores(raw)[0], abs=1e-12)
             assert likeness_of(pair) == pytest.approx(columns_of(raw)[0, COLUMNS.index("likeness")], abs=1e-12)
 

@@ -15,7 +15,7 @@ import mmh3
 
 from scrapy_replica.address import origin_of
 from scrapy_replica.records import Page
-from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.alignment import relative
 from scrapy_replica.sites.language import guess_language
 from scrapy_replica.sites.sketch import BINS, MOST_NUMBERS, jaccards, numbers_in_common, numbers_sketch, sketch
 
@@ -252,6 +252,9 @@ class HostEvidence:
         self.missing.discard(path)
         if len(self.pages) >= MAX_PAGES and path not in self.pages:
             return
+        self._put(path, mark)
+
+    def _put(self, path: str, mark: PageMark) -> None:
         self.pages[path] = mark
         for prefix, (pages, _) in self._views.items():
             rest = relative(path, prefix)
@@ -262,11 +265,7 @@ class HostEvidence:
         """Take note of the *items*, hashed, that a callback made of the page at the normalised *path*."""
         mark = self.pages.get(path)
         if mark is not None:
-            self.pages[path] = replace(mark, items=items)
-            for prefix, (pages, _) in self._views.items():
-                rest = relative(path, prefix)
-                if rest is not None:
-                    pages[rest] = self.pages[path]
+            self._put(path, replace(mark, items=items))
 
     def forget_pages(self) -> None:
         """Forget what was told of pages; their paths stay known."""
@@ -303,18 +302,3 @@ def _below(pages: Iterable[tuple[str, PageMark]], prefix: str) -> Iterable[tuple
 def sample_hash(path: str) -> int:
     """Return the 32-bit hash by which known paths are sampled: of the last segment, so prefixes do not matter."""
     return crc32(path.rpartition("/")[2].encode("utf-8", "surrogatepass"))
-
-
-__all__ = [
-    "MIN_WORDS",
-    "HostEvidence",
-    "PageMark",
-    "is_part_of",
-    "is_same_page",
-    "mark_of",
-    "marks_of_title",
-    "normal_path",
-    "path_of",
-    "sample_hash",
-    "state_others",
-]

@@ -188,8 +188,8 @@ FEATURES: dict[str, Callable[[Comparison], float]] = {
 """Name of a feature -> what returns it of a pair; NaN if unknown."""
 
 
-def features_of(pair: Comparison, names: Sequence[str]) -> list[float]:
-    return [FEATURES[name](pair) for name in names]
+def features_of(pair: Comparison) -> list[float]:
+    return [feature(pair) for feature in FEATURES.values()]
 
 
 def _agree(a: PageMark, b: PageMark) -> bool | None:

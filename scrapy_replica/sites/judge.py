@@ -25,12 +25,10 @@ from scrapy_replica.lazy.lac import LAC, Cube
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.evidence import HostEvidence
-from scrapy_replica.sites.features import Comparison, features_of
+from scrapy_replica.sites.features import FEATURES, Comparison, features_of
 
-FOR = ("cknown", "sm10", "bj25", "bj50", "teq")
-AGAINST = ("lsame", "tnum", "vmark", "hreflang")
-RAW = (*FOR, *AGAINST)
-"""Features asked of a pair."""
+RAW = tuple(FEATURES)
+"""Names of the features of a pair: five that speak for it, and four that speak against it."""
 COLUMNS = ("paths", "simhash", "shingles", "titles", "consent", "likeness", "weakest")
 """What the classifier sees: all are shares, more is more alike."""
 _LIKENESS = COLUMNS.index("likeness")
@@ -57,21 +55,11 @@ SHIPPED = Path(__file__).with_name("judge.json")
 
 def columns_of(raw: FloatArray) -> FloatArray:
     """Return what the classifier sees, shape (n, 7), from the raw features, shape (n, 9)."""
-    paths, near, low, middle, titles, same_language, other_numbers, other_version, hreflang = raw.T
-    consent = same_language * (1 - np.nan_to_num(other_numbers, nan=0.0))
-    consent = (
-        consent * np.where(other_version == 1.0, _OTHER_VERSION, 1.0) * np.where(hreflang == 1.0, _TRANSLATION, 1.0)
-    )
-    parts = np.column_stack([paths, near, (low + middle) / 2, titles])
-    # what is unknown does not speak for a pair
-    known, left = np.nan_to_num(parts, nan=0.0), np.nan_to_num(consent, nan=_CONSENT_PRIOR)
-    texts = known[:, 1:3].max(axis=1)
-    weakest = np.column_stack([known[:, 0], texts, known[:, 3], left]).min(axis=1)
-    return np.column_stack([parts, consent, known.mean(axis=1) * left, weakest])
+    return np.array([columns_of_one(row) for row in raw.tolist()]).reshape(-1, len(COLUMNS))
 
 
 def columns_of_one(raw: Sequence[float]) -> list[float]:
-    """Return what :func:`columns_of` does for one pair, without NumPy's 2 us a step."""
+    """Return what the classifier sees of one pair."""
     paths, near, low, middle, titles, consent, other_numbers, other_version, hreflang = raw
     if not math.isnan(other_numbers):
         consent *= 1 - other_numbers
@@ -80,6 +68,7 @@ def columns_of_one(raw: Sequence[float]) -> list[float]:
     if hreflang == 1.0:
         consent *= _TRANSLATION
     parts = [paths, near, (low + middle) / 2, titles]
+    # What is unknown does not speak for a pair.
     known = [0.0 if math.isnan(value) else value for value in parts]
     left = _CONSENT_PRIOR if math.isnan(consent) else consent
     weakest = min(known[0], max(known[1:3]), known[3], left)
@@ -102,7 +91,7 @@ class Judge:
 
     def score(self, pair: Comparison) -> float:
         """Return how sure the judge is that *pair* is one site, 0..1; what :meth:`scores` says, for one pair."""
-        columns = columns_of_one(features_of(pair, RAW))
+        columns = columns_of_one(features_of(pair))
         vote = 1 - self.lac.alpha_one(self.intervals.code(columns))
         return vote if vote <= MAJORITY else max(columns[_LIKENESS], MAJORITY)
 
@@ -210,7 +199,7 @@ def judge_at(path: Path | None) -> Judge:
 
 def likeness_of(pair: Comparison) -> float:
     """Return the mean of paths, simhash, shingles and titles times consent, 0..1; unknown counts as 0."""
-    return columns_of_one(features_of(pair, RAW))[_LIKENESS]
+    return columns_of_one(features_of(pair))[_LIKENESS]
 
 
 def obvious_labels(raw: FloatArray, n_aligned: IntArray, is_candidate: BoolArray) -> IntArray:
@@ -238,7 +227,7 @@ def verdict_of(comparison: Comparison, kept: HostEvidence, score: float) -> Verd
     """Return that the host of *comparison* that is not *kept* is its copy."""
     first, second = comparison.first, comparison.second
     copy, prefixes = (second, comparison.prefixes) if kept is first else (first, comparison.prefixes[::-1])
-    values = dict(zip(RAW, features_of(comparison, RAW), strict=True)) | {"likeness": likeness_of(comparison)}
+    values = dict(zip(RAW, features_of(comparison), strict=True)) | {"likeness": likeness_of(comparison)}
     return Verdict(
         copy.name,
         kept.name,
@@ -262,7 +251,7 @@ def recalibrated(judge: Judge, pairs: Iterable[tuple[bool, Comparison]]) -> Gene
             yield
         if comparison.states_other:
             continue  # their texts would teach that shops of two countries are copies
-        raw.append(features_of(comparison, RAW))
+        raw.append(features_of(comparison))
         n_aligned.append(len(comparison.aligned))
         is_candidate.append(was_candidate)
     if not raw:

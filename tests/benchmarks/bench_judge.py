@@ -15,7 +15,7 @@ from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.judge import RAW, Judge
+from scrapy_replica.sites.judge import Judge
 
 N_HOSTS, N_PAGES = 200, 30
 
@@ -61,7 +61,7 @@ def test_one_pair():
         return [Comparison(hosts[pair.first], hosts[pair.second], pair.election.winner()) for pair in pairs]
 
     fresh = side_by_side()
-    features = micros(lambda: [features_of(each, RAW) for each in fresh], len(pairs))
+    features = micros(lambda: [features_of(each) for each in fresh], len(pairs))
     fresh = side_by_side()
     whole = micros(lambda: [judge.score(each) for each in fresh], len(pairs))
     print(f"\n{len(pairs)} pairs: features {features:.0f} us, judged {whole:.0f} us (published: 87 ms)")

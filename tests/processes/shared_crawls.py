@@ -47,7 +47,7 @@ class OneOf:
         )
         self.crawl.probes.may_enter = True
         self._page_of = page_of or (lambda url, html: page_from_tree(fromstring(html), url))
-        self._in_flight = []
+        self.in_flight = []
 
     def seed(self, *urls):
         crawl = self.crawl
@@ -71,13 +71,13 @@ class OneOf:
         """Take a URL; ``None`` if there is none."""
         taken = self.crawl.take()
         if taken is not None:
-            self._in_flight.append(taken)
+            self.in_flight.append(taken)
         return taken
 
     def answer(self, taken=None):
         """Do what follows from the response to what was taken first, or to *taken*."""
-        taken = taken or self._in_flight[0]
-        self._in_flight.remove(taken)
+        taken = taken or self.in_flight[0]
+        self.in_flight.remove(taken)
         self.fetched.append(taken.url)
         crawl, found = self.crawl, self.web.get(taken.url, 404)
         with self.store.span():
@@ -96,9 +96,9 @@ class OneOf:
 
     def turn(self):
         """Fetch a page, if there is any; tell whether there was."""
-        while len(self._in_flight) < IN_FLIGHT and self.take() is not None:
+        while len(self.in_flight) < IN_FLIGHT and self.take() is not None:
             pass
-        if self._in_flight:
+        if self.in_flight:
             self.answer()
             return True
         self.store.commit()

@@ -42,7 +42,7 @@ def ship(mirror, *others):
         other.apply_urls([(change.id, change.row) for change in changes.urls])
         assert other.changed() == ([], [])
     mirror.shipped()
-    mirror._connection.commit()
+    mirror.commit()
     return changes
 
 

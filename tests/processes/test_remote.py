@@ -130,7 +130,7 @@ class TestOneJudgement:
         first.seed("http://a.example/", "http://b.example/")
         first.take()
         second.listen()
-        assert second.take().host != first._in_flight[0].host
+        assert second.take().host != first.in_flight[0].host
         first.answer()
         second.listen()
         second.answer()
@@ -681,7 +681,7 @@ def test_a_host_that_comes_over_is_counted_anew(crawls):
     assert second.crawl.policy.decide("http://a.example/99", "a.example", Permission.MOVE, "").action is Action.FETCH
     for _ in range(6):
         first.turn()
-    while first._in_flight:
+    while first.in_flight:
         first.answer()
     both.leave(first)
     second.listen()

@@ -24,7 +24,7 @@ from scrapy_replica.lab.training.train_judge import judge_of
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.records import Page
 from scrapy_replica.sites.features import Comparison, features_of
-from scrapy_replica.sites.judge import COLUMNS, MAJORITY, RAW, Judge, columns_of, likeness_of
+from scrapy_replica.sites.judge import COLUMNS, MAJORITY, Judge, columns_of, likeness_of
 
 MEASURES = ("auc", "f1", "tpr_at_0", "tpr_at_1e-3")
 """Of pairs of whole hosts: AUC against near misses, F1, true positives at rates of false ones."""
@@ -67,7 +67,7 @@ class Votes(Judge):
     """The votes of the rules alone, which few pages must bring to .89."""
 
     def score(self, pair: Comparison) -> float:
-        return float(self.scores(np.array([features_of(pair, RAW)]))[0])
+        return float(self.scores(np.array([features_of(pair)]))[0])
 
     def scores(self, raw: FloatArray) -> FloatArray:
         return self.votes(columns_of(raw))

@@ -215,7 +215,7 @@ def _features(candidates: Candidates, a: str, b: str) -> _Features:
     comparison = Comparison(candidates.host(a), candidates.host(b), pair.election.winner())
     n_aligned = len(comparison.aligned)
     is_barred = n_aligned < MIN_ALIGNED or comparison.states_other or comparison.shared < MIN_SHARED
-    return _Features(features_of(comparison, RAW), comparison.coverage, n_aligned, True, is_barred)
+    return _Features(features_of(comparison), comparison.coverage, n_aligned, True, is_barred)
 
 
 def _early_features(candidates: Candidates, a: str, b: str) -> _Features:
