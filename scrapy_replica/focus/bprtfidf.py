@@ -7,11 +7,7 @@ import math
 from statistics import mean, median
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from scrapy_replica.focus.background import examples_and_others
-from scrapy_replica.focus.rows import Rows, row_sums
-from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,17 +91,6 @@ class BPrTFIDF:
     def relevance(self, terms: Terms) -> float:
         """Return Pr[x in C+] of a page, 0..1; more than 0.5 is relevant. A page without a known term gets 0."""
         return min(1.0, max(0.0, membership(self._weights, terms, self._empty) / (2.0 * self._line)))
-
-    def rows(self, vocabulary: Sequence[str]) -> Rows:
-        """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
-        weights = np.array([self._weights.get(stem, 0.0) for stem in vocabulary])
-
-        def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
-            damped = 1.0 + np.log(counts)
-            memberships = row_sums(start, weights[ids] * damped) / (row_sums(start, damped) + self._empty)
-            return np.clip(memberships / (2.0 * self._line), 0.0, 1.0)
-
-        return relevance
 
     def save(self) -> bytes:
         """Return the fitted model as JSON."""

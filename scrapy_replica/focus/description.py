@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Mapping
 
 from scrapy_replica.focus.background import Background
-from scrapy_replica.focus.rows import Rows, row_sums
-from scrapy_replica.numeric import FloatArray, IntArray
 
 Terms = Mapping[str, int]
 
@@ -58,30 +54,16 @@ class Description:
         total = sum(weights.values())
         self._weights = {stem: weight / total for stem, weight in weights.items()}
 
-    @property
-    def _odds(self) -> float:
-        """By what the odds of a share are multiplied, so that the share that is enough becomes .5."""
-        enough = 0.5 * math.sqrt(FEW / max(FEW, len(self._weights)))
-        return (1.0 - enough) / enough
-
     def relevance(self, terms: Terms) -> float:
         """Return 0..1; more than .5 is relevant."""
         length = K1 * (1.0 - B + B * sum(terms.values()) / MEAN_LENGTH)
         share = sum(
             weight * terms[stem] / (terms[stem] + length) for stem, weight in self._weights.items() if stem in terms
         )
-        return share * self._odds / (1.0 + share * (self._odds - 1.0))
-
-    def rows(self, vocabulary: Sequence[str]) -> Rows:
-        """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
-        weights = np.array([self._weights.get(stem, 0.0) for stem in vocabulary])
-
-        def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
-            length = K1 * (1.0 - B + B * row_sums(start, counts.astype(np.float64)) / MEAN_LENGTH)
-            shares = row_sums(start, weights[ids] * counts / (counts + np.repeat(length, np.diff(start))))
-            return shares * self._odds / (1.0 + shares * (self._odds - 1.0))
-
-        return relevance
+        # The odds of a share are multiplied so that the share that is enough becomes .5.
+        enough = 0.5 * math.sqrt(FEW / max(FEW, len(self._weights)))
+        odds = (1.0 - enough) / enough
+        return share * odds / (1.0 + share * (odds - 1.0))
 
     def save(self) -> bytes:
         return json.dumps(self._weights, ensure_ascii=False).encode()

@@ -9,8 +9,7 @@ import numpy as np
 
 from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.linear import LinearModel, Matrix, term_idf, term_matrix
-from scrapy_replica.focus.rows import Rows
-from scrapy_replica.numeric import FloatArray, IntArray, minimised, sigmoid
+from scrapy_replica.numeric import FloatArray, minimised, sigmoid
 
 Terms = Mapping[str, int]
 
@@ -63,17 +62,6 @@ class ElkanNoto:
         if margin == -math.inf:
             margin = self._model.intercept
         return sigmoid(margin)
-
-    def rows(self, vocabulary: Sequence[str]) -> Rows:
-        """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
-        margins = self._model.rows(vocabulary)
-
-        def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
-            found = margins(start, ids, counts)
-            found[np.isneginf(found)] = self._model.intercept
-            return np.asarray(1.0 / (1.0 + np.exp(np.clip(-found, -700.0, 700.0))))
-
-        return relevance
 
     def save(self) -> bytes:
         """Return the fitted model as NPZ."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scrapy_replica.focus.rows import Rows, row_sums
 from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.numeric import FloatArray, IntArray
 
@@ -67,19 +66,6 @@ class LinearModel:
                 total += value * self._weights[term]
                 norm += value * value
         return self.intercept + total / math.sqrt(norm) if norm else -math.inf
-
-    def rows(self, vocabulary: Sequence[str]) -> Rows:
-        """Return :meth:`margin` for many pages at once, their terms given as places in *vocabulary*."""
-        idf = np.array([self._idf.get(term, 0.0) for term in vocabulary])
-        weights = np.array([self._weights.get(term, 0.0) for term in vocabulary])
-
-        def margins(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
-            values = (1.0 + np.log(counts)) * idf[ids]
-            norm = row_sums(start, values * values)
-            found = row_sums(start, values * weights[ids]) / np.sqrt(np.where(norm > 0.0, norm, 1.0))
-            return np.where(norm > 0.0, self.intercept + found, -np.inf)
-
-        return margins
 
     def save(self) -> bytes:
         """Return the model as NPZ without pickled objects."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.description import Description
 from scrapy_replica.focus.elkan_noto import ElkanNoto
-from scrapy_replica.focus.rows import Rows
 from scrapy_replica.focus.state import pack, unpack
-from scrapy_replica.numeric import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,19 +70,6 @@ class Relevance:
         if self._regression is not None:
             learnt = (learnt + self._regression.relevance(terms)) / 2.0
         return learnt if described is None else (learnt + described) / 2.0
-
-    def rows(self, vocabulary: Sequence[str]) -> Rows:
-        """Return :meth:`relevance` for many pages at once, their terms given as places in *vocabulary*."""
-        models = [model.rows(vocabulary) for model in (self._bayes, self._regression) if model]
-        described = self._description.rows(vocabulary) if self._description is not None else None
-
-        def relevance(start: IntArray, ids: IntArray, counts: IntArray) -> FloatArray:
-            if described is not None and not self._has_examples:
-                return described(start, ids, counts)
-            learnt: FloatArray = np.mean([model(start, ids, counts) for model in models], axis=0)
-            return learnt if described is None else (learnt + described(start, ids, counts)) / 2.0
-
-        return relevance
 
     def save(self) -> bytes:
         """Return the models as NPZ."""

@@ -13,6 +13,7 @@ from scrapy_replica.focus.links import LinkWords, finite
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.strategy import Strategy
 from scrapy_replica.lab.archives.collection import Documents
+from scrapy_replica.lab.visits.relevance_rows import relevance_of_rows
 from scrapy_replica.lab.visits.visit_variants import Variant, new
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 from scrapy_replica.pages.terms import terms as count_terms
@@ -54,7 +55,7 @@ class TopicAlone:
         """Return what the model says of every page, shape (n,); read in order, some 10 us a page."""
         from tqdm import tqdm  # noqa: PLC0415 - an extra
 
-        model, size = self._model.rows(self._collection.vocabulary), len(self._collection)
+        model, size = relevance_of_rows(self._model, self._collection.vocabulary), len(self._collection)
         found, first = np.zeros(size), 0
         bar: Any
         with tqdm(total=size, desc="relevance", unit=" pages", leave=False, disable=None) as bar:
