@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_replica.crawl.urls.gates import FIRST, Gates, destination_of
-from scrapy_replica.records import Link
+from scrapy_replica.crawl.urls.gates import FIRST, Gates, destination_of, is_closed
+from scrapy_replica.records import Link, Page
 
 HOST = "http://site.example"
 
@@ -92,3 +92,19 @@ class TestOfPages:
 )
 def test_where_to_come_back_to_is_no_part_of_the_place(location, place):
     assert destination_of(f"{HOST}/apply/7", HOST + location) == HOST + place
+
+
+@pytest.mark.parametrize(
+    ("url", "is_gate"),
+    [
+        ("http://shop.example/en/cart?add=1&id_product=7", True),
+        ("http://shop.example/shop/?add-to-cart=7", True),
+        ("http://shop.example/index.php?option=com_mailto&link=7", True),
+        ("http://shop.example/posts/7/edit", True),
+        ("http://shop.example/credit?id=7", False),
+        ("http://shop.example/edit/7", False),
+        ("http://shop.example/comments?of=7", False),
+    ],
+)
+def test_a_page_that_is_there_to_do_something_is_closed(url, is_gate):
+    assert is_closed(Page(url, "shop.example")) is is_gate

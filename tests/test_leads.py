@@ -16,7 +16,7 @@ from scrapy_replica.records import Link, Page
 def leads(*links, on="http://a.example/"):
     """Of a page with links, URL or (URL, text) each."""
     rows = [(one, "") if isinstance(one, str) else one for one in links]
-    return leads_of(Page(on, "a.example", links=tuple(Link(*row) for row in rows)))
+    return frozenset(leads_of(Page(on, "a.example", links=tuple(Link(*row) for row in rows))))
 
 
 def is_news(one, other):
@@ -53,6 +53,16 @@ def test_session_ids_counts_and_schemes_lead_nowhere_else(one, other):
 )
 def test_other_paths_hosts_and_words_lead_elsewhere(one, other):
     assert leads(*one).isdisjoint(leads(*other))
+
+
+def numbered(number, *ids, on="http://a.example/list"):
+    return leads(*((f"http://a.example/view?id={one}&list={number}", "details") for one in ids), on=on)
+
+
+def test_what_all_links_of_one_kind_have_is_no_other_place_unless_it_names_the_page():
+    assert numbered(491170, 1, 2) == numbered(238134, 1, 2)
+    assert numbered(491170, 1, 2).isdisjoint(numbered(491170, 3, 4))
+    assert numbered(7, 1, 2, on="http://a.example/album/7").isdisjoint(numbered(8, 1, 2, on="http://a.example/album/8"))
 
 
 HASHES = st.integers(0, 2**32 - 1)

@@ -30,6 +30,12 @@ MAX_WORDS = 2_000
 """Links of one host whose words are remembered."""
 
 _DIGITS = re.compile(r"\d+")
+_ACTION = re.compile(
+    r"(?<![a-z])(?:add-?to-?cart|apply|basket|cart|checkout|compare|contact|ecard|edit|favou?rites|mailto|newreply|quote"
+    r"|reply|report|sendtofriend|share|sign-?in|sign-?up|(?:un)?subscribe|vote|wish-?list)(?![a-z])"
+)
+"""What URLs say that are there to do something."""
+
 _Shape = tuple[int, str, tuple[str, ...]]
 
 
@@ -98,11 +104,15 @@ class Gates:
 
 
 def is_closed(page: Page) -> bool:
-    """Tell whether *page* asks for a password, or not to be found: that others show the same is no accident then.
+    """Tell whether *page* asks for a password, not to be found, or to do something, as its URL says: that others show
+    the same is no accident then.
 
     Most things have no comments yet, and say so in the same words: of four of 200 that have some all were lost.
     """
-    return any(form.is_login for form in page.forms) or uses(page.statements).get(Use.SEARCH) is False
+    if any(form.is_login for form in page.forms) or uses(page.statements).get(Use.SEARCH) is False:
+        return True
+    url = parse(form_of(page.url))
+    return _ACTION.search(f"{url.path.rpartition('/')[2]}?{url.query}".lower()) is not None
 
 
 def destination_of(form: str, location: str) -> str:

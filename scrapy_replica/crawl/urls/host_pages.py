@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from scrapy_replica.crawl.urls.contents import (
     differ_in_callback,
@@ -73,7 +73,7 @@ class HostPages:
             known = self.clusters.get(form_of(twin))
         return known if known is not None and is_one_version(known, content) else content
 
-    def told_apart_by(self, content: int, leads: frozenset[Lead], items: frozenset[int] = frozenset()) -> int | None:
+    def told_apart_by(self, content: int, leads: Collection[Lead], items: frozenset[int] = frozenset()) -> int | None:
         """Return the cluster of the page of that *content* that was told apart by some of these *leads*, or by *items*,
         as hashes: a list in another order that an item is made of is that list by its other names, too.
 
@@ -101,7 +101,7 @@ class HostPages:
         content = redirect_content(location, callback)
         return content if self._sizes.get(content, 0) < BOILERPLATE_NAMES else None
 
-    def news(self, leads: frozenset[Lead]) -> frozenset[Lead]:
+    def news(self, leads: Iterable[Lead]) -> frozenset[Lead]:
         """Return those of the *leads* of a page that no page before had, nor one that lies elsewhere beside itself."""
         return frozenset(lead for lead in leads if self._leads.keys().isdisjoint(lead))
 

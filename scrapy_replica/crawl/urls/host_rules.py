@@ -57,12 +57,13 @@ class Joint(NamedTuple):
         return tuple(sorted(rule.id for rule in self.rules))
 
 
-def _narrowness(watched: WatchedRule) -> tuple[int, int]:
-    """Return the key that sorts rules: one over an argument before one over a value of it, which has nothing to do then
-    and is not tested: of 40 products with two tabs 125 in place of 136 of 153 requests are made.
+def _narrowness(watched: WatchedRule) -> tuple[bool, int, int]:
+    """Return the key that sorts rules: gates first, whose URLs stand with all of their arguments; then one over an
+    argument before one over a value of it, which has nothing to do then and is not tested: of 40 products with two tabs
+    125 in place of 136 of 153 requests are made.
     """
     rule = watched.rule
-    return len(rule.context), sum(step.value is not None for step in rule.transformation)
+    return not rule.is_gate, len(rule.context), sum(step.value is not None for step in rule.transformation)
 
 
 def _applied(rules: Iterable[WatchedRule], form: str) -> Iterator[tuple[WatchedRule, str]]:
@@ -257,9 +258,13 @@ class HostRules:
         canonical, rules = self._book.canonical(form)
         return (canonical, list(dict.fromkeys(self._acting[rule.key] for rule in rules))) if rules else (form, [])
 
-    def is_one(self, pair: Pair) -> bool:
-        """Tell whether the rules in force make one page of *pair* already."""
-        return bool(self._acting) and self.canonical(pair.url)[0] == self.canonical(pair.image)[0]
+    def says_nothing(self, pair: Pair) -> bool:
+        """Tell whether the rules in force make one page of *pair* already, or another URL of what is to be fetched."""
+        if not self._acting:
+            return False
+        changed = [self.canonical(form) for form in pair]
+        are_kept = all(form in self.pages.clusters or not rules for form, (_, rules) in zip(pair, changed, strict=True))
+        return changed[0][0] == changed[1][0] or not are_kept
 
     def standing(self, canonical: str) -> str | None:
         """Return the fetched form that stands for all of that *canonical* form; ``None`` if none was fetched."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import unquote
@@ -20,21 +19,30 @@ Lead = tuple[int, int]
 """A place that a page leads to: 32-bit hashes of it as it stands, and as it lies beside the page."""
 
 
-def leads_of(page: Page) -> frozenset[Lead]:
-    """Return each place that *page* leads to: host, path and words of the link.
+def leads_of(page: Page) -> dict[Lead, str]:
+    """Return each place that *page* leads to, and a URL there: host, path and words of the link.
 
     Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
-    page have one path and one text, as "details" in a listing, their arguments tell them apart. Nor how its path is
-    spelt: a server that ignores case leads each time to what seems new, and every rule about it ends. Below another
-    directory (a version, a session), or with other arguments of its own, a page leads to the same places beside it. A
-    path that names the page itself, as where to come back to, is the same for all names of the page.
+    page have one path and one text, as "details" in a listing, their arguments tell them apart, without those that all
+    have and that are not in the path of the page: a list may get a new number each time that it is fetched. Nor how its
+    path is spelt: a server that ignores case leads each time to what seems new, and every rule about it ends. Below
+    another directory (a version, a session), or with other arguments of its own, a page leads to the same places beside
+    it. A path that names the page itself, as where to come back to, is the same for all names of the page.
     """
     own, arguments = _path(page.url), frozenset(_arguments(page.url))
     folder = own[: own.rfind("/") + 1]
-    places = [_place(link, own, folder) for link in page.links]
-    times = Counter(places)
-    each = zip(places, page.links, strict=True)
-    return frozenset(_told(place, link, arguments) if times[place] > 1 else place for place, link in each)
+    found: dict[Lead, list[str]] = {}
+    for link in page.links:
+        found.setdefault(_place(link, own, folder), []).append(link.url)
+    leads = {}
+    for place, urls in found.items():
+        if len(urls) == 1:
+            leads[place] = urls[0]
+            continue
+        shared = frozenset(_arguments(urls[0])).intersection(*map(_arguments, urls[1:]))
+        shared = frozenset(one for one in shared if one.partition("=")[2] not in own)
+        leads.update((_told(place, url, shared, arguments), url) for url in urls)
+    return leads
 
 
 def _place(link: Link, own: str, folder: str) -> Lead:
@@ -62,9 +70,9 @@ def _at(path: str, words: str) -> int:
     return _hashed(f"{_DEFAULT_PAGE.sub('', path)}\n{words}")
 
 
-def _told(place: Lead, link: Link, own: frozenset[str]) -> Lead:
-    """Return *place* with the arguments of its *link*: all, and beside the page those that are not its *own*."""
-    (it, beside), arguments = place, _arguments(link.url)
+def _told(place: Lead, url: str, shared: frozenset[str], own: frozenset[str]) -> Lead:
+    """Return *place* with the arguments of *url* that are not *shared*, beside the page without its *own*."""
+    (it, beside), arguments = place, [one for one in _arguments(url) if one not in shared]
     others = [argument for argument in arguments if argument not in own]
     return _hashed("&".join(arguments), it), _hashed("&".join(others), beside)
 
