@@ -15,7 +15,7 @@ _WORDS = re.compile(r"[/?&=;]|[A-Za-z0-9]+|[^/?&=;A-Za-z0-9]+")
 _NUMBERED = re.compile(r"([A-Za-z]*)([0-9]+)")
 PAIRS_OF_CLUSTER, MOST = 30, 400
 """Pairs of URLs of a cluster that are looked at, and transformations that are returned."""
-_MAX_NAMES = 3
+_MAX_NAMES = 6
 _DELIMITERS = frozenset("/?&=;")
 _MAX_RUN = 12
 
