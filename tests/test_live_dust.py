@@ -334,6 +334,42 @@ def shop(name):
 
 
 @pytest.mark.asyncio
+class TestWhereUrlsLead:
+    async def test_images_that_lead_elsewhere_are_not_asked_for_in_the_place_of_urls(self):
+        """Of articles at ``/records/7`` and ``/record/7``, with an older number at one of them that leads there."""
+        older = 1000
+
+        def web(request):
+            number = number_of(request.url)
+            if number >= older:
+                return redirect(f"{TOP}records/{number - older}")
+            names = [f"/{name}/{child}" for child in tree(number, 200) for name in ("records", "record")]
+            return article(number, [*names, *(f"/records/{child + older}" for child in tree(number, 200))])
+
+        result = await run(web)
+        assert set(range(200)) <= set(fetches(result))
+        assert result.stats["replica/decision/dust-rule/rewrite"] > 0
+        assert len([url for url in result.urls if "/record/" in url and number_of(url) >= older]) <= 15
+        assert len(result.urls) <= 630  # of 600; where each was asked for there are 770
+
+    async def test_links_with_a_token_that_lead_to_one_page_tell_no_pages_apart(self):
+        tokens = iter(range(10**6))
+
+        def web(request):
+            if "/wish/" in request.url:
+                return redirect(f"{TOP}login")
+            number = number_of(request.url)
+            links = [f"/{name}/{child}" for child in tree(number) for name in ("a", "shop")]
+            wishes = [f'<a href="/wish/{number}/{next(tokens):x}z/">Remember</a>' for _ in range(2)]
+            return article(number, links).replace("<ul>", f"{''.join(wishes)}<ul>")
+
+        result = await run(web)
+        found = fetches(type(result)(**{**vars(result), "urls": [url for url in result.urls if "/wish/" not in url]}))
+        assert set(range(N)) <= set(found)
+        assert sum(map(len, found.values())) < 1.6 * N  # of 2 N
+
+
+@pytest.mark.asyncio
 class TestPriors:
     @pytest.mark.parametrize(
         ("name", "step"),

@@ -158,8 +158,9 @@ class Dust:
             return findings
         name = parse(form).host
         host = self._rules.host_before(url_id, name)
-        host.redirects(form)
-        if url_id in self._db.added.ids and host.is_page_elsewhere(form):
+        is_linked = url_id not in self._db.added.ids
+        host.redirects(form, is_linked=is_linked)
+        if not is_linked and host.is_page_elsewhere(form):
             host.gone(form)  # it needs what a rule left out, as a session: that says nothing of its spellings
             return findings
         if parse(location).host == name:

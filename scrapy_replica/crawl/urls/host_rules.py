@@ -9,7 +9,7 @@ from scrapy_replica.claim import Standing
 from scrapy_replica.crawl.urls.contents import callback_in
 from scrapy_replica.crawl.urls.gates import Gates
 from scrapy_replica.crawl.urls.host_pages import HostPages
-from scrapy_replica.crawl.urls.watched_rule import WatchedRule
+from scrapy_replica.crawl.urls.watched_rule import IMAGES_NEEDED, WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.urls.rule import repeats, share_argument
@@ -107,6 +107,8 @@ class HostRules:
         """Canonical form and callback -> the spelling that is fetched as it stands; it waits or was fetched."""
         self._redirecting: set[str] = set()
         """Paths of forms that lead elsewhere, as those of a tracker do."""
+        self._n_led_away = 0
+        """Forms among them that no page led to."""
         self.spent = 0
         """URLs fetched to prove rules."""
         self.next_plan = 0
@@ -211,7 +213,7 @@ class HostRules:
 
     def _of_unread(self, form: str, canonical: str, rules: list[WatchedRule], callback: int) -> Hit | None:
         """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
-        is_made_up = not all(rule.are_images_linked for rule in rules)
+        is_made_up = self._n_led_away >= IMAGES_NEEDED or not all(rule.are_images_linked for rule in rules)
         waiting = self._standing_in(canonical, callback) if is_made_up else None
         if waiting == form:
             return None
@@ -231,8 +233,12 @@ class HostRules:
         is_of_it = form is not None and self.canonical(form)[0] == canonical
         return form if form is not None and is_of_it and parse(form).path not in self._redirecting else None
 
-    def redirects(self, form: str) -> None:
-        """Take note that *form* leads elsewhere: what it says is known when it was fetched, and not before."""
+    def redirects(self, form: str, *, is_linked: bool) -> None:
+        """Take note that *form* leads elsewhere: what it says is known when it was fetched, and not before.
+
+        Where forms that no page led to do, a form that stands in the place of another costs a fetch more than that.
+        """
+        self._n_led_away += not is_linked
         if len(self._redirecting) < MAX_DEAD:
             self._redirecting.add(parse(form).path)
 
