@@ -94,7 +94,3 @@ class TestIntervals:
         values = np.array([[math.nan, 0.0], [0.1, math.nan], [0.2, 1.0], [0.4, 1.0]])
         assert intervals.codes(values).tolist() == [[0, 1], [1, 0], [2, 1], [3, 1]]
         assert intervals.sizes == (4, 2)
-
-    def test_names(self):
-        intervals = Intervals(((0.1, 0.3),))
-        assert [intervals.name(0, code) for code in range(4)] == ["unknown", "(-inf, 0.1]", "(0.1, 0.3]", "(0.3, inf]"]

@@ -247,6 +247,19 @@ class TestComingBack:
         assert referred == [dates[0]] * 2
 
 
+def killed(folder, prefix, job, records):
+    """Write as a crawl does that is killed then; return the file that it leaves."""
+    writing = WarcFolder(folder, prefix, job, 10**9, {})
+    writing.write(records)
+    (left,) = folder.glob(f"*{OPEN}")
+    written = left.read_bytes()
+    writing.close()
+    for path in warcs(folder):
+        path.unlink()
+    left.write_bytes(written)
+    return left
+
+
 class TestFiles:
     @pytest.mark.asyncio
     async def test_the_next_file_begins_when_one_is_full(self, tmp_path):
@@ -267,10 +280,7 @@ class TestFiles:
         assert f"{SITE}/x" in by_url(tmp_path, "revisit")
 
     def test_what_a_kill_cut_off_is_taken_away(self, tmp_path):
-        killed = WarcFolder(tmp_path, "a b/c", "job1", 10**9, {})
-        killed.write([b"WARC/1.1 one", b"two" * 10**6])
-        killed._file.close()
-        (left,) = tmp_path.glob(f"*{OPEN}")
+        left = killed(tmp_path, "a b/c", "job1", [b"WARC/1.1 one", b"two" * 10**6])
         whole = left.read_bytes()
         left.write_bytes(whole + gzip.compress(b"three" * 1000)[:-3])
         other = tmp_path / left.name.replace("job1", "job2")
@@ -280,10 +290,7 @@ class TestFiles:
         assert other.exists()
 
     def test_a_damaged_file_is_left_as_it_is(self, tmp_path, caplog):
-        killed = WarcFolder(tmp_path, "a", "job", 10**9, {})
-        killed.write([b"one"])
-        killed._file.close()
-        (left,) = tmp_path.glob(f"*{OPEN}")
+        left = killed(tmp_path, "a", "job", [b"one"])
         damaged = left.read_bytes() + bytes(20) + gzip.compress(b"two")
         left.write_bytes(damaged)
         WarcFolder(tmp_path, "a", "job", 10**9, {})

@@ -10,9 +10,9 @@ import numpy as np
 from scrapy_replica.focus.hmm import HMM, NEVER
 from scrapy_replica.focus.known_graph import KnownGraph, layers, tried
 from scrapy_replica.focus.layer_model import LayerModel
-from scrapy_replica.focus.layers import TOP_TERMS, TopTerms
 from scrapy_replica.focus.model_file import OtherModelError
 from scrapy_replica.focus.strategy import Distance
+from scrapy_replica.focus.top_terms import TOP_TERMS, TopTerms
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
 
 IS_RELEVANT = 0.5

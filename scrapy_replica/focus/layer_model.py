@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_replica.focus.layers import TopTerms
+from scrapy_replica.focus.top_terms import TopTerms
 from scrapy_replica.numeric import FloatArray, IntArray, minimised
 
 PENALTY = 0.1

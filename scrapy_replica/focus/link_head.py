@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_replica.focus.layers import MOST_TERMS
 from scrapy_replica.focus.links import BUCKETS
 from scrapy_replica.focus.model_file import OtherModelError
 from scrapy_replica.focus.term_regression import TermRegression
+from scrapy_replica.focus.top_terms import MOST_TERMS
 from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
 
 

@@ -43,10 +43,3 @@ class Intervals:
             UNKNOWN if value != value else bisect_left(cuts, value) + 1  # noqa: PLR0124 -- NaN alone differs from itself
             for value, cuts in zip(values, self.cuts, strict=True)
         ]
-
-    def name(self, feature: int, code: int) -> str:
-        """Return interval *code* of *feature* as people write it, for example ``(0.1, 0.3]``."""
-        if code == UNKNOWN:
-            return "unknown"
-        bounds = (float("-inf"), *self.cuts[feature], float("inf"))
-        return f"({bounds[code - 1]:g}, {bounds[code]:g}]"

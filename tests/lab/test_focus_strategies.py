@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_replica.focus import context, known_graph, layers, link_table, window
+from scrapy_replica.focus import context, known_graph, link_table, top_terms, window
 from scrapy_replica.focus.links import LinkWords, directories, url_words
 from scrapy_replica.focus.strategies import layered, link_aware
 from scrapy_replica.focus.strategy import Strategy
@@ -262,7 +262,7 @@ def small_windows() -> Iterator[None]:
             (link_aware, "REFRESHED", 8),
             (context, "MOST_BETWEEN", 10),
             (layered, "MOST_MOVED", 7),
-            (layers, "MOST_TERMS", 8),
+            (top_terms, "MOST_TERMS", 8),
         ):
             patch.setattr(module, name, most)
         yield

@@ -15,11 +15,11 @@ from scrapy_replica.focus.context import LEAST_TRIED, ContextGraph
 from scrapy_replica.focus.hmm import HMM
 from scrapy_replica.focus.known_graph import KnownGraph, layers, tried
 from scrapy_replica.focus.layer_model import PENALTY, LayerModel
-from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.strategies import layered
 from scrapy_replica.focus.strategies.hmm import KNOWN, HmmDynamic, HmmSecondOrder, HmmStatic
 from scrapy_replica.focus.strategies.simple import BestFirst
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.top_terms import TopTerms
 from scrapy_replica.focus.window import Window
 from scrapy_replica.lab.archives.collection import Collection, read_parquet
 from scrapy_replica.lab.strategies.hmm_liu import HmmLiu

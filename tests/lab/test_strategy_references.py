@@ -14,9 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from scrapy_replica.focus.known_graph import layers
-from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.top_terms import TopTerms
 from scrapy_replica.lab.strategies import context_graph, make, pagerank, soft_focus
 from scrapy_replica.lab.strategies.context_graph import CappedContextGraph
 from scrapy_replica.lab.strategies.layer_bayes import LayerBayes

@@ -338,12 +338,13 @@ class TestCalls:
         assert "answers again" in caplog.messages[1]
         assert server.run_many([["GET", "{job}:n"]] * 2) == [b"2", b"2"]
 
-    def test_a_server_that_hangs(self, server, redis, monkeypatch):
-        server._connection._sock.settimeout(0.3)
-        server.call("add", ["n"], [1])
-        redis.signal(signal.SIGSTOP)
-        threading.Timer(0.8, redis.signal, [signal.SIGCONT]).start()
-        assert [server.call("add", ["n"], [1]) for _ in range(3)] == [2, 3, 4]
+    def test_a_server_that_hangs(self, redis, monkeypatch):
+        monkeypatch.setattr(module, "ANSWER_S", 0.3)
+        with closing(connected(redis.address(prefix="job"))) as server:
+            server.call("add", ["n"], [1])
+            redis.signal(signal.SIGSTOP)
+            threading.Timer(0.8, redis.signal, [signal.SIGCONT]).start()
+            assert [server.call("add", ["n"], [1]) for _ in range(3)] == [2, 3, 4]
 
     def test_a_wait_is_told_now_and_then(self, server, redis, monkeypatch, caplog):
         monkeypatch.setattr(module, "TELL_S", 0.2)

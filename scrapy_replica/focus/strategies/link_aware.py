@@ -14,6 +14,7 @@ from scrapy_replica.focus.link_head import shares
 from scrapy_replica.focus.link_table import IN_LINKS, IS_FETCHED, PARENT, LinkTable
 from scrapy_replica.focus.outcomes import CHANCE, RETURN
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
+from scrapy_replica.focus.strategies.layered import MOST_MOVED
 from scrapy_replica.focus.strategy import Account, Distance, Part, Strategy
 from scrapy_replica.numeric import FloatArray, IntArray, sigmoid
 
@@ -31,8 +32,6 @@ SURPRISE = 0.3
 """Error from which on the links beside the one fetched are scored again."""
 RISEN = 1.1
 """Least factor by which a score rises for a waiting URL to be moved."""
-MOST_MOVED = 500
-"""Most URLs moved at once, the best ones: each costs the crawl database some 30 us."""
 FIRST_FIT = 60
 GROWTH, MOST_PAGES_BETWEEN = 1.25, 10_000
 """The regressions are learnt anew, and all that waits is scored again, whenever the pages visited have grown by this

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from scrapy_replica.focus.context import IS_RELEVANT
-from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.top_terms import TopTerms
 from scrapy_replica.focus.window import UrlWindow
 from scrapy_replica.lab.strategies.layer_bayes import LayerBayes
 from scrapy_replica.numeric import FloatArray, IntArray

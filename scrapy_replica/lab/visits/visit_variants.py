@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_replica.focus.layer_model import LayerModel
-from scrapy_replica.focus.layers import TopTerms
 from scrapy_replica.focus.links import LinkWords
 from scrapy_replica.focus.state import pack, unpack
 from scrapy_replica.focus.strategies.hmm import ALPHA, MAX_DISTANCE, HmmStatic
 from scrapy_replica.focus.strategy import Strategy
+from scrapy_replica.focus.top_terms import TopTerms
 from scrapy_replica.lab.strategies import STRATEGIES, make
 from scrapy_replica.numeric import FloatArray, IntArray
 

@@ -1,4 +1,4 @@
-"""The terms of a page that count, a classifier of text into distance layers, and its thresholds."""
+"""The terms of a page that count: those that most pages have."""
 
 from __future__ import annotations
 
