@@ -42,11 +42,11 @@ def json_line(url="http://a.example/x", time="20140325091500", **more):
     return f"example,a)/x {time} {json.dumps(told)}\n"
 
 
-def collected(folder, *names, **more):
+def collected(folder, *names):
     """The fetched rows, the known URLs, the links and the counts of inputs."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    found = inputs.collect(inputs.sources_of(map(str, names)), work, OPENERS, **more)
+    found = inputs.collect(inputs.sources_of(map(str, names)), work, OPENERS)
     rows = [MinedRow(*row) for path in found.pages for row in read([path], schema.PAGES)]
     links = set(read(found.links, schema.LINKS))
     counts = {kind: count for kind, count in found.counts.items() if count}

@@ -93,7 +93,7 @@ def _coverage(status: Status) -> str:
     return _paragraph(f"{told}." if told else "")
 
 
-OUTSIDE = {
+_LEFT_OUT = {
     Outside.OTHER_HOST: "to other hosts",
     Outside.NOT_INCLUDED: "that no pattern includes",
     Outside.EXCLUDED: "that a pattern excludes",
@@ -104,7 +104,7 @@ OUTSIDE = {
 
 
 def _outside(outside: Mapping[str, int]) -> str:
-    told = ", ".join(f"{n:,} {OUTSIDE[Outside(why)]}" for why, n in outside.items())
+    told = ", ".join(f"{n:,} {_LEFT_OUT[Outside(why)]}" for why, n in outside.items())
     return _paragraph(f"Links out of scope: {told}." if told else "")
 
 

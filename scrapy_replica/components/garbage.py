@@ -11,8 +11,8 @@ LONG = 0.02
 
 USUAL, SELDOM = (700, 10, 10), (20_000, 10, 10)
 """When Python collects, and when a crawl does: a page makes some thousand objects that live until its callback is
-through, and leaves next to nothing to collect. Over 1,500 pages of a campus collections take .14 ms a page; while pages
-held themselves and it was (10,000, 5, 5) they took 1.1, and over 450 pages 1.3 as Python has it."""
+through, and leaves next to nothing to collect. Over 1,500 pages of a campus collections take .14 ms a page so, and over
+450 pages 1.3 as Python has it."""
 
 
 class LongLived:

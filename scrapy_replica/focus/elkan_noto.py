@@ -14,7 +14,7 @@ from scrapy_replica.numeric import FloatArray, minimised, sigmoid
 Terms = Mapping[str, int]
 
 FOLDS = 3
-STEPS = 500
+STEPS, TOLERANCE = 500, 1e-3
 
 
 class ElkanNoto:
@@ -72,13 +72,10 @@ class ElkanNoto:
         self._model = LinearModel.load(state)
 
 
-def fit_logistic(
-    matrix: Matrix, labels: FloatArray, weighs: FloatArray, tolerance: float = 1e-3
-) -> tuple[FloatArray, float]:
+def fit_logistic(matrix: Matrix, labels: FloatArray, weighs: FloatArray) -> tuple[FloatArray, float]:
     """Return (w, intercept) with the least log losses, both classes weighing n/2, + |w|^2 / 2 (the intercept is free).
 
-    *weighs*, shape (n,), tells how much a row weighs beside the others of its class; *tolerance* is that of
-    :func:`~scrapy_replica.numeric.minimised`.
+    *weighs*, shape (n,), tells how much a row weighs beside the others of its class.
     """
     is_positive = labels > 0
     total = np.where(is_positive, weighs[is_positive].sum(), weighs[~is_positive].sum())
@@ -90,7 +87,7 @@ def fit_logistic(
         return np.append(matrix.transposed_times(residuals) + theta[:-1], residuals.sum())
 
     start = np.zeros(matrix.shape[1] + 1)
-    theta = minimised(gradient, start, 1.0 / max(1.0, 0.25 * len(labels)), STEPS, tolerance)
+    theta = minimised(gradient, start, 1.0 / max(1.0, 0.25 * len(labels)), STEPS, TOLERANCE)
     return theta[:-1], float(theta[-1])
 
 

@@ -127,12 +127,11 @@ def _kind(path: Path) -> InputKind:
     return InputKind.CDX
 
 
-def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes: int | None = None) -> Inputs:
+def collect(sources: Sequence[Source], folder: Path, openers: Openers) -> Inputs:
     """Bring *sources* into one form, as files in *folder*; what is there of an earlier run is taken as it is.
 
-    It shows progress.
+    It shows progress. Of several one is read on each processor.
 
-    :param processes: how many work at once, by default one for each processor.
     :raises ValueError: an input is broken.
     :raises OSError: a file cannot be read or written.
     """
@@ -149,7 +148,7 @@ def collect(sources: Sequence[Source], folder: Path, openers: Openers, processes
             convert(open_ones[0], tell)
             done(1)
         elif open_ones:
-            _in_parallel(convert, open_ones, tell, done, processes or os.cpu_count() or 1)
+            _in_parallel(convert, open_ones, tell, done)
     for source in sources:
         told = folder / f"{source.stamp}.json"
         if told.is_file():
@@ -215,12 +214,11 @@ def _in_parallel(
     sources: Sequence[Source],
     tell: Callable[[int], None],
     done: Callable[[int], None],
-    processes: int,
 ) -> None:
     context = multiprocessing.get_context("spawn")
     shared = context.Value("q", 0)
     largest_first = sorted(sources, key=lambda source: -source.path.stat().st_size)
-    with ProcessPoolExecutor(min(processes, len(sources)), context, _begin, (shared,)) as pool:
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(sources)), context, _begin, (shared,)) as pool:
         try:
             # Processes begin here, and one that begins takes over what a signal does: Ctrl-C is the parent's alone.
             before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -19,7 +19,7 @@ from lxml import etree
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.forms import terms_of
 from scrapy_replica.pages.noise import composite_text_densities, count, density_sums
-from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, body_of, read_text_tree
+from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, body_of, hides, read_text_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,8 +40,7 @@ def visible_elements(root: etree._Element) -> list[etree._Element]:
     walker = etree.iterwalk(body_of(root), events=("start",))
     elements: list[etree._Element] = []
     for _, element in walker:
-        style = "".join(element.get("style", "").lower().split())
-        if elements and (element.tag in INVISIBLE or "display:none" in style or "visibility:hidden" in style):
+        if elements and (element.tag in INVISIBLE or hides(element.get("style", ""))):
             walker.skip_subtree()
         else:
             elements.append(element)

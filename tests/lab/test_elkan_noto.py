@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from scrapy_replica.focus import elkan_noto
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.elkan_noto import FOLDS, ElkanNoto, fit_logistic
 from scrapy_replica.focus.linear import Matrix, term_idf, term_matrix
@@ -73,14 +74,15 @@ class TestElkanNoto:
 
 
 class TestFitLogistic:
-    def test_agrees_with_scikit_learn(self) -> None:
+    def test_agrees_with_scikit_learn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(elkan_noto, "TOLERANCE", 1e-6)
         linear = pytest.importorskip("sklearn.linear_model")
         chance = np.random.default_rng(3)
         dense = chance.random((80, 6)) * (chance.random((80, 6)) < 0.5)
         labels = (dense[:, 0] + 0.3 * chance.random(80) > 0.5).astype(float)
         rows, columns = np.nonzero(dense)
         matrix = Matrix(rows, columns, dense[rows, columns], dense.shape)
-        weights, intercept = fit_logistic(matrix, labels, np.ones(len(labels)), tolerance=1e-6)
+        weights, intercept = fit_logistic(matrix, labels, np.ones(len(labels)))
         peer = linear.LogisticRegression(C=1.0, class_weight="balanced", tol=1e-8).fit(dense, labels)
         assert weights == pytest.approx(peer.coef_[0], abs=1e-3)
         assert intercept == pytest.approx(peer.intercept_[0], abs=1e-3)

@@ -244,7 +244,7 @@ class TestManyFiles:
     def test_many_are_read_in_processes_of_their_own(self, tmp_path):
         for n in range(3):
             warc_of(tmp_path / f"{n}.warc.gz", [(f"http://{n}.example/", 200, page(seed=n))])
-        rows, _, _, counts = collected(tmp_path, tmp_path, processes=2)
+        rows, _, _, counts = collected(tmp_path, tmp_path)
         assert sorted(row.host for row in rows) == ["0.example", "1.example", "2.example"]
         assert counts == {"pages": 3}
 
