@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 
 import numpy as np
@@ -91,20 +92,8 @@ def most_left(drawn: int, hits: int, left: int) -> int:
         return math.fsum(map(math.exp, logs))
 
     excluded = 0.05 * (1 + 1e-9)  # a chance of exactly one in twenty is excluded, whatever the logarithms make of it
-    return _last(left, lambda more: as_few(hits + more) > excluded)
+    return bisect_left(range(left + 1), True, key=lambda more: as_few(hits + more) <= excluded) - 1
 
 
 def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def _last(top: int, holds: Callable[[int], bool]) -> int:
-    """Return the last number from 0 to *top* for which *holds*, which does for all before it; -1 if for none."""
-    low, high = -1, top
-    while low < high:
-        middle = (low + high + 1) // 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low

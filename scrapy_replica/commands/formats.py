@@ -12,12 +12,11 @@ from scrapy_replica.commands.command import needing
 from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     Columns = Mapping[str, type]
     """Name -> type of its values, which may be ``None`` as well."""
     Batches = Iterable[Sequence[Sequence[Any]]]
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FORMULA = ("=", "+", "-", "@")
 """What a text begins with that spreadsheets take for a formula."""

@@ -14,7 +14,7 @@ from scrapy_replica.mining.schema import CLUSTERS
 from scrapy_replica.words.phrases import DOUBTS, evidence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from scrapy_replica.mining.run import Mined
@@ -85,11 +85,7 @@ def _cells(verdict: Verdict) -> list[Any]:
 
 def _table(file: Path, columns: Mapping[str, type], rows: Sequence[Sequence[Any]]) -> None:
     with replacing(file) as output:
-        write_csv(columns, _in_batches(rows), output)
-
-
-def _in_batches(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[Sequence[Any]]]:
-    yield rows
+        write_csv(columns, [rows], output)
 
 
 def _json(value: object) -> bytes:

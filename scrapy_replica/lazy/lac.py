@@ -8,9 +8,9 @@ distinct vectors, not the number of examples.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -113,8 +113,8 @@ class Cube:
         return {"sizes": list(self.sizes), "vectors": self.vectors.tolist(), "counts": self.counts.tolist()}
 
     @classmethod
-    def from_dict(cls, data: dict[str, object]) -> Cube:
-        sizes: list[int] = json.loads(json.dumps(data["sizes"]))
+    def from_dict(cls, data: Mapping[str, Any]) -> Cube:
+        sizes = data["sizes"]
         vectors = np.asarray(data["vectors"], dtype=np.int64).reshape(-1, len(sizes))
         counts = np.asarray(data["counts"], dtype=np.int64).reshape(-1, 2)
         if len(vectors) != len(counts):

@@ -17,6 +17,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -152,7 +153,7 @@ class Judge:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> Judge:
+    def from_dict(cls, data: Mapping[str, Any]) -> Judge:
         """Return the judge that :meth:`to_dict` wrote.
 
         Raises:
@@ -163,9 +164,8 @@ class Judge:
                 f"a judge model of format {data.get('format')!r} and columns {data.get('columns')!r}; "
                 f"this version reads format {FORMAT} with {list(COLUMNS)}: train it again"
             )
-        model = json.loads(json.dumps(dict(data)))
-        intervals = Intervals(tuple(tuple(map(float, cuts)) for cuts in model["cuts"]))
-        return cls(intervals, LAC(Cube.from_dict(model["examples"])), float(model["threshold"]))
+        intervals = Intervals(tuple(tuple(map(float, cuts)) for cuts in data["cuts"]))
+        return cls(intervals, LAC(Cube.from_dict(data["examples"])), float(data["threshold"]))
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(self.to_dict(), separators=(",", ":")) + "\n", encoding="ascii")
