@@ -51,15 +51,10 @@ def spans(text: str, language: str | None = "en") -> dict[str, tuple[int, int]]:
     """Return of each term of *text* the numbers of the first and the last word that has it."""
     stems = _stems(language or "en")
     found: dict[str, tuple[int, int]] = {}
-    parts = _parts(text)
-    numbers = range(len(parts))
-    last = dict(zip(parts, numbers, strict=True))
-    first = dict(zip(reversed(parts), reversed(numbers), strict=True))
-    for part, begin in first.items():
+    for number, part in enumerate(_parts(text)):
         for word in (part,) if part.isascii() else _words(part):
             if stem := stems[word]:
-                known = found.get(stem, (begin, 0))
-                found[stem] = min(known[0], begin), max(known[1], last[part])
+                found[stem] = found[stem][0] if stem in found else number, number
     return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from functools import lru_cache
 from urllib.parse import unquote
 
 MAX_CUT = 5
@@ -22,8 +21,6 @@ _EXTENSION = re.compile(r"\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 _INDEX = re.compile(r"^(?:index|default|home)$", re.IGNORECASE)
 
 
-# Of a URL it is asked some four times from when it is found until it is fetched.
-@lru_cache(4096)
 def normal_path(path: str) -> str:
     """Return *path* (with its query) without page extension, trailing index name and outer slashes.
 

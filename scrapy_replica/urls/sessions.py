@@ -70,8 +70,6 @@ class Sessions:
         return text
 
 
-# The first links of a page are mostly those of the page before.
-@lru_cache(1_000)
 def _ids_of(url: str) -> set[str]:
     """Return what may be a session in *url*: what a machine made, and short values of arguments of such a name."""
     named = {one for one in _named().findall(url) if len(one) >= LEAST_NAMED and not one.isalpha()}

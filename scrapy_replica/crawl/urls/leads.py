@@ -30,7 +30,7 @@ def leads_of(page: Page) -> dict[Lead, str]:
     it. A path that names the page itself, as where to come back to, is the same for all names of the page.
     """
     own, arguments = _path(page.url), frozenset(_arguments(page.url))
-    folder = own[: own.rfind("/") + 1]
+    folder = own.split("/")[:-1]
     found: dict[Lead, list[str]] = {}
     for link in page.links:
         found.setdefault(_place(link, own, folder), []).append(link.url)
@@ -45,17 +45,14 @@ def leads_of(page: Page) -> dict[Lead, str]:
     return leads
 
 
-def _place(link: Link, own: str, folder: str) -> Lead:
+def _place(link: Link, own: str, folder: list[str]) -> Lead:
     """Return where *link* leads, on the page at the path *own* in *folder*, whatever its arguments."""
     path, words, it = _read(link.url, link.text)
     back = own[own.find("/") :]
     if "%" in path and len(back) > 1:
         path = unquote(path).lower().replace(back, "")
         it = _at(path, words)
-    name = own.partition("/")[2]
-    if name and path != own and path.endswith(f"/{name}"):
-        return it, _at(path.removesuffix(name), words)  # /amp/ for /amp/x beside /x
-    return it, _beside(path, words, folder)
+    return it, _at(_beside(path, own, folder), words)
 
 
 # Three of four links stand on the pages before as well.
@@ -81,16 +78,21 @@ def _arguments(url: str) -> list[str]:
     return url.partition("?")[2].split("&")
 
 
-@lru_cache(maxsize=4096)
-def _beside(path: str, words: str, folder: str) -> int:
-    """Return the hash of *words* and of how *path* lies to *folder*: how many folders up and what follows."""
-    folders, parts = folder.split("/")[:-1], path.split("/")
+def _beside(path: str, own: str, folder: list[str]) -> str:
+    """Return how *path* lies to *own*, which is in *folder*: how many folders up and what follows.
+
+    ``/amp/`` for ``/amp/x`` beside ``/x``.
+    """
+    name = own.partition("/")[2]
+    if name and path != own and path.endswith(f"/{name}"):
+        return path.removesuffix(name)
+    parts = path.split("/")
     common = 0
-    for mine, its in zip(folders, parts[:-1], strict=False):
+    for mine, its in zip(folder, parts[:-1], strict=False):
         if mine != its:
             break
         common += 1
-    return _at(f"{len(folders) - common}/{'/'.join(parts[common:])}", words)
+    return f"{len(folder) - common}/{'/'.join(parts[common:])}"
 
 
 def _path(url: str) -> str:

@@ -167,7 +167,6 @@ def packed_stems(page: Page, language_default: str) -> Stems | None:
     return Stems(array("I", packed), len(words), array("I", islice(sequence, MOST_WORDS)), is_flowing)
 
 
-@lru_cache(20_000)
 def _hash(word: str) -> int:
     return mmh3.hash(word.encode("utf-8", "surrogatepass"), signed=False)
 
