@@ -140,3 +140,13 @@ class TestMean:
         for each in (model, bayes):
             each.fit(EXAMPLES, Background.from_documents(OTHERS[: FEWEST_DOCUMENTS - 1] + OTHERS[:20]))
         assert relevances(model, ON_TOPIC) == relevances(bayes, ON_TOPIC)
+
+    def test_a_line_that_most_pages_pass_leaves_the_regression_alone(self) -> None:
+        """As with examples that are like all other pages, which nearly all are relevant then."""
+        model, bayes, regression = Relevance(), MODELS["bprtfidf"](), ElkanNoto()
+        for each in (model, bayes, regression):
+            each.fit(OFF_TOPIC, Background.from_documents(OTHERS))
+        assert np.mean(np.array(relevances(bayes, HIDDEN)) > 0.5) > 0.8
+        again = Relevance()
+        again.load(model.save())
+        assert relevances(model, HIDDEN) == relevances(again, HIDDEN) == relevances(regression, HIDDEN)

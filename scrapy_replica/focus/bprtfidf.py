@@ -66,6 +66,8 @@ class BPrTFIDF:
         self._weights: dict[str, float] = {}
         self._line = 0.5
         self._empty = EMPTY_WORDS
+        self.is_blind = False
+        """Whether most of the unlabelled documents that were held out pass the line, so that it tells nothing apart."""
 
     @property
     def p(self) -> float:
@@ -86,7 +88,7 @@ class BPrTFIDF:
         general = _General(background.frequencies, _sums(negatives)[0])
         self._weights = _weights(positive, unlabelled, general, fewest, documents)
         self._empty = EMPTY_WORDS * min(1.0, FEW_EXAMPLES / len(positive))
-        self._line = _line(positive, unlabelled, general, self._weights, self._empty)
+        self._line, self.is_blind = _line(positive, unlabelled, general, self._weights, self._empty)
 
     def relevance(self, terms: Terms) -> float:
         """Return Pr[x in C+] of a page, 0..1; more than 0.5 is relevant. A page without a known term gets 0."""
@@ -184,14 +186,15 @@ def _line(
     general: _General,
     weights: Mapping[str, float],
     empty: float,
-) -> float:
-    """Return the Pr[x in P] from which on a page is relevant; above 0."""
+) -> tuple[float, bool]:
+    """Return the Pr[x in P] from which on a page is relevant, above 0, and whether most others are."""
     if len(positive) < ENOUGH_POSITIVES:
-        return max(mean(membership(weights, terms, empty) for terms in positive) / 5.0, 1e-9)
+        return max(mean(membership(weights, terms, empty) for terms in positive) / 5.0, 1e-9), False
     held_p, held_u = _held_out(positive, unlabelled, general, empty)
     if len(unlabelled) < MANY_DOCUMENTS:
-        return max(median(held_p), 1e-9)
-    return max(max(held_p, key=lambda line: (_criterion(line, held_p, held_u), line)), 1e-9)
+        return max(median(held_p), 1e-9), False
+    line = max(held_p, key=lambda line: (_criterion(line, held_p, held_u), line))
+    return max(line, 1e-9), median(held_u) >= line
 
 
 def _criterion(line: float, held_p: Sequence[float], held_u: Sequence[float]) -> float:

@@ -25,10 +25,12 @@ class Relevance:
 
     Average precision on five topics of three labelled crawls, 50 examples, 3,000 unlabelled pages: .59 the mean, .54
     B-PrTFIDF, .63 the regression, which needs the pages: with fewer than ``FEWEST_DOCUMENTS`` B-PrTFIDF stands alone.
+    Where its line tells nothing apart (``is_blind``) the regression does: on students of WebKB, three draws of five,
+    the mean had called 82 to 97 % of the pages relevant, and alone it has F1 of .49 to .54 instead of .24 to .27.
     """
 
     def __init__(self) -> None:
-        self._bayes = BPrTFIDF()
+        self._bayes: BPrTFIDF | None = BPrTFIDF()
         self._regression: ElkanNoto | None = None
         self._description: Description | None = None
         self._has_examples = True
@@ -55,34 +57,40 @@ class Relevance:
         Raises ``ValueError`` when no example has a term, or the background is empty.
         """
         self._has_examples = True
-        self._bayes.fit(positives, background, negatives)
+        bayes = BPrTFIDF()
+        bayes.fit(positives, background, negatives)
         _, others = examples_and_others(positives, background)
         self._regression = ElkanNoto() if len(others) >= FEWEST_DOCUMENTS else None
         if self._regression:
             self._regression.fit(positives, background, negatives)
+        self._bayes = None if self._regression and bayes.is_blind else bayes
+
+    @property
+    def _learnt(self) -> list[BPrTFIDF | ElkanNoto]:
+        return [model for model in (self._bayes, self._regression) if model]
 
     def relevance(self, terms: Terms) -> float:
         """Return how sure the models are that a page is on topic, 0..1; more than .5 is relevant."""
         described = self._description.relevance(terms) if self._description is not None else None
         if described is not None and not self._has_examples:
             return described
-        learnt = self._bayes.relevance(terms)
-        if self._regression is not None:
-            learnt = (learnt + self._regression.relevance(terms)) / 2.0
+        models = self._learnt
+        learnt = sum(model.relevance(terms) for model in models) / len(models)
         return learnt if described is None else (learnt + described) / 2.0
 
     def save(self) -> bytes:
         """Return the models as NPZ."""
-        regression = self._regression.save() if self._regression else b""
+        regression = self._regression.save() if self._regression and self._has_examples else b""
         described = self._description.save() if self._description else b""
-        bayes = self._bayes.save() if self._has_examples else b""
+        bayes = self._bayes.save() if self._bayes and self._has_examples else b""
         return pack({"bayes": bayes, "regression": regression, "description": described})
 
     def load(self, state: bytes) -> None:
         """Take the models that :meth:`save` returned."""
         parts = unpack(state)
-        self._has_examples = bool(parts["bayes"])
-        if self._has_examples:
+        self._has_examples = bool(parts["bayes"] or parts["regression"])
+        self._bayes = BPrTFIDF() if parts["bayes"] else None
+        if self._bayes:
             self._bayes.load(parts["bayes"])
         self._description = Description() if parts["description"] else None
         if self._description:

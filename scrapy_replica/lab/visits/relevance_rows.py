@@ -22,7 +22,7 @@ Rows = Callable[[Any, Any, Any], FloatArray]
 def relevance_of_rows(model: Relevance, vocabulary: Sequence[str]) -> Rows:
     """Return ``model.relevance`` for pages whose term ids are places in *vocabulary*; *model* has learnt examples."""
     parts = unpack(model.save())
-    models = [_bayes(json.loads(parts["bayes"]), vocabulary)]
+    models = [_bayes(json.loads(parts["bayes"]), vocabulary)] if parts["bayes"] else []
     if parts["regression"]:
         models.append(_regression(unpack(parts["regression"]), vocabulary))
     return lambda *rows: np.asarray(np.mean([of_rows(*rows) for of_rows in models], axis=0))
