@@ -101,6 +101,7 @@ def test_where_to_come_back_to_is_no_part_of_the_place(location, place):
         ("http://shop.example/shop/?add-to-cart=7", True),
         ("http://shop.example/index.php?option=com_mailto&link=7", True),
         ("http://shop.example/posts/7/edit", True),
+        ("http://shop.example/news/7/sendto_form", True),
         ("http://shop.example/credit?id=7", False),
         ("http://shop.example/edit/7", False),
         ("http://shop.example/comments?of=7", False),

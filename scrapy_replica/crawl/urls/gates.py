@@ -32,7 +32,7 @@ MAX_WORDS = 2_000
 _DIGITS = re.compile(r"\d+")
 _ACTION = re.compile(
     r"(?<![a-z])(?:add-?to-?cart|apply|basket|cart|checkout|compare|contact|ecard|edit|favou?rites|log-?in|mailto|newreply|quote"
-    r"|register|reply|report|sendtofriend|share|sign-?in|sign-?up|(?:un)?subscribe|vote|wish-?list)(?![a-z])"
+    r"|register|reply|report|send[-_]?to(?:[-_]?friend)?|share|sign-?in|sign-?up|(?:un)?subscribe|tell_a_friend|vote|wish-?list)(?![a-z])"
 )
 """What URLs say that are there to do something."""
 
