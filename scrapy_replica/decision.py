@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from scrapy_replica.claim import Claim
+from scrapy_replica.claim import Claim, Kind
 
 
 class Mode(str, Enum):
@@ -107,6 +107,8 @@ class Decision:
     """The URL whose page stands for one that is suppressed: it was fetched or waits."""
     claims: tuple[Claim, ...] = ()
     """What suppresses the URL; it comes back when one of them ends."""
+    is_chain: bool = False
+    """Rules changed the URL one after the other: what its page shows says something of all together, of none alone."""
     n_agreed: int = 0
     """Comparisons that agreed before what decided came into force."""
     is_gate: bool = False
@@ -115,6 +117,11 @@ class Decision:
     """Fetched all the same to test what decided."""
     weight: float = 1.0
     """URLs that a sample stands for: one over the probability that it was drawn with."""
+
+    @property
+    def tested(self) -> tuple[Claim, ...]:
+        """The claims that the page at the URL would test."""
+        return tuple(one for one in self.claims if one.kind is not Kind.RULE) if self.is_chain else self.claims
 
 
 def as_guess(decision: Decision) -> Decision:

@@ -26,6 +26,7 @@ TOP = "http://a.example/"
 ALONE = {**REPLICA, "CONCURRENT_REQUESTS": 1, "REPLICA_EXPLORE": 0.0, "REPLICA_TRAPS": False}
 N = 120
 """Articles of the sites below."""
+DEFAULTS = ("", "index.html", "index.php")
 
 
 def tree(number, n=N):
@@ -351,6 +352,28 @@ class TestWhereUrlsLead:
         assert result.stats["replica/decision/dust-rule/rewrite"] > 0
         assert len([url for url in result.urls if "/record/" in url and number_of(url) >= older]) <= 15
         assert len(result.urls) <= 630  # of 600; where each was asked for there are 770
+
+    @pytest.mark.parametrize("mode", ["demote", "drop"])
+    async def test_what_rules_change_one_after_the_other_says_nothing_of_one_of_them(self, tmp_path, mode):
+        """``index.html`` -> ``index.php`` -> ``/``: that the first is the last says nothing of what lies between."""
+
+        def web(request):
+            is_list = "?page=" in request.url or request.url == TOP
+            number = int(request.url.partition("=")[2] or 0) if is_list else number_of(request.url)
+            if is_list:
+                names = [f"/d{n}/{name}" for n in range(10 * number, 10 * number + 10) for name in DEFAULTS[n < 20 :]]
+                return page([*names, *([f"/?page={number + 1}"] if number < 7 else [])], seed=("list", number))
+            is_other = request.url.endswith("php") and number >= 60
+            return page(["/"], seed=("other" if is_other else "article", number))
+
+        settings = {"REPLICA_MODE": mode, "REPLICA_EXPLORE": 0.02, "JOBDIR": str(tmp_path)}
+        result = await run(web, settings)
+        assert {*range(60, 80)} <= {number_of(url) for url in result.urls if url.endswith("php")}
+        changed = {f"rule {number}": json.loads(rule)["transformation"][0][1] for number, rule, *_ in rules(tmp_path)}
+        with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as db:
+            tested = db.execute("SELECT claim, urls.url FROM samples JOIN urls ON urls.id = samples.url").fetchall()
+        assert {claim for claim, _ in tested} - changed.keys()  # rules together
+        assert all(changed[claim] in url for claim, url in tested if claim in changed)
 
     async def test_links_with_a_token_that_lead_to_one_page_tell_no_pages_apart(self):
         tokens = iter(range(10**6))

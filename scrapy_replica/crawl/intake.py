@@ -114,7 +114,7 @@ class Intake:
         if not drawn.is_sampled or key is None or not self._store.urls.find([key]):
             return drawn
         if pending is not None:
-            for claim in decision.claims:
+            for claim in decision.tested:
                 pending.drawn[claim].pop()
         return decision
 

@@ -244,7 +244,14 @@ class Policy:
                 return FETCH
             claims = (*claims, name)
         n_agreed = 0 if hit.is_gate else CONFIRMED if hit.is_certain else PROVED
-        decision = replace(decision, claims=claims, representative=hit.target, n_agreed=n_agreed, is_gate=hit.is_gate)
+        decision = replace(
+            decision,
+            claims=claims,
+            representative=hit.target,
+            n_agreed=n_agreed,
+            is_gate=hit.is_gate,
+            is_chain=hit.is_chain,
+        )
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action

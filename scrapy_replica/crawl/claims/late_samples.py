@@ -15,12 +15,15 @@ from scrapy_replica.crawl.claims.fallback import Fallback, Unlinked
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.hosts.replicas import Replicas
+from scrapy_replica.crawl.urls.changed_urls import ChangedUrls
+from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.claims import LastSuppressed, Suppressed, spread
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.revisits import LAST_PASS, Pass
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Outcome, Reason
+from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.validation import PROVED
 
 T = TypeVar("T")
@@ -75,6 +78,8 @@ class LateSamples:
         """URLs fetched because late samples led to them: :data:`DOUBTED` of a claim. An endless web has always more."""
         self._drawn: Counter[Claim] = Counter()
         """URLs that are fetched in this go of what each claim suppressed: one tests all claims that suppressed it."""
+        self._changed: dict[Claim, ChangedUrls] = {}
+        """Claim of a rule -> what it changes."""
         self._asked_of: set[str] = set()
         """Hosts of whose pages that say what others say mirrors were asked for some."""
         self._n_values: Counter[Claim] = Counter()
@@ -256,16 +261,33 @@ class LateSamples:
     def _suppressed(self, claim: Claim) -> list[LastSuppressed]:
         # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
         found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
+        if claim.kind is Kind.RULE:
+            found = [one for one in found if not self._is_chain(one.row.id, one.url)]
         # So is what is suppressed on the canonical host.
         return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one.url) == claim.subject]
+
+    def _is_chain(self, url_id: int, url: str) -> bool:
+        """Tell whether rules suppressed *url* of which some change what others make of it: that says nothing of one."""
+        claims = (one.claim for one in self._store.suppressed.of_url(url_id) if one.claim.kind is Kind.RULES)
+        return not all(self._changes(part, url) for claim in claims for part in claim.parts)
+
+    def _changes(self, claim: Claim, url: str) -> bool:
+        """Tell whether the rule of *claim* changes *url* as it stands."""
+        if claim not in self._changed:
+            row = self._store.rules.row(int(claim.subject))
+            assert row is not None
+            self._changed[claim] = ChangedUrls(Rule.from_dict(row.rule))
+        return self._changed[claim].image(form_of(url)) is not None
 
     def _enter(self, chosen: Sequence[Suppressed], reason: Reason) -> bool:
         """Ask for URLs that one claim suppressed; tell whether there are any."""
         for row in chosen:
             # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
+            url = self._store.urls.url_of(row.id)
+            untested = {Kind.RULE} if self._is_chain(row.id, url) else set()
             others = (one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)
-            tested = [row, *(one for one in others if one.claim.kind in TESTED)]
-            self._samples.enter_late(tested, reason, self._store.urls.url_of(row.id))
+            tested = [row, *(one for one in others if one.claim.kind in TESTED and one.claim.kind not in untested)]
+            self._samples.enter_late(tested, reason, url)
             self._drawn.update(one.claim for one in tested)
             self._store.suppressed.restore_one(row.id)
         return bool(chosen)

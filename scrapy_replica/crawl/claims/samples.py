@@ -100,7 +100,7 @@ class Samples:
         pending = pending if pending is not None else Pending()
         stands = None if decision.is_gate else decision.representative
         key, stratum = self._key(stands or url), Stratum.of(url, stands)
-        tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.claims]
+        tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.tested]
         if any((key, stratum.lacks) in test.met for test in tests):
             return decision
         probability = max(
@@ -109,11 +109,11 @@ class Samples:
                 self.agreed_before(claim, decision.n_agreed),
                 self._explore,
             )
-            for claim, test in zip(decision.claims, tests, strict=True)
+            for claim, test in zip(decision.tested, tests, strict=True)
         )
         if not self._is_drawn(key, stratum, probability):
             return decision
-        for claim in decision.claims:
+        for claim in decision.tested:
             pending.drawn[claim].append((key, stratum))
         return replace(decision, action=Action.FETCH, is_sampled=True, weight=1 / probability)
 
@@ -150,15 +150,15 @@ class Samples:
 
     def enter(self, url_id: int, url: str, decision: Decision) -> None:
         """Write down that the URL of that id is fetched although the claims of *decision* would suppress it."""
-        if not decision.is_sampled and self.test_of(decision.claims[0]).n_samples >= ENOUGH:
+        if not decision.is_sampled and self.test_of(decision.tested[0]).n_samples >= ENOUGH:
             return
         key = self._key(decision.representative) if decision.representative is not None else None
         stratum = Stratum.of(url, None if decision.is_gate else decision.representative)
-        reasons = [decision.reason, *[None] * (len(decision.claims) - 1)]
+        reasons = [decision.reason, *[None] * (len(decision.tested) - 1)]
         self._enter(
             [
                 Sample(url_id, claim, reason, key, stratum, decision.weight)
-                for claim, reason in zip(decision.claims, reasons, strict=True)
+                for claim, reason in zip(decision.tested, reasons, strict=True)
             ]
         )
 

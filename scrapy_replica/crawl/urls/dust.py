@@ -290,7 +290,8 @@ class Dust:
             findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids))
             cluster = host.pages.cluster_at(joint.changed)
             is_one = cluster == host.pages.cluster_at(joint.other)
-            for watched, changed in joint.rules.items() if is_one else ():
+            are_direct = all(changed == joint.changed for changed in joint.rules.values())
+            for watched, changed in joint.rules.items() if is_one and are_direct else ():
                 level, callback = watched.level, callback_in(cluster or 0)
                 watched.record(changed, joint.other, callback, is_same=True)
                 self._follow(host, watched, level, findings, is_same=True)

@@ -36,6 +36,8 @@ class Hit(NamedTuple):
     """That one says that the canonical form is its own name; nobody fetched that."""
     is_gate: bool = False
     """Some of the rules say that all of a shape lead there: what is behind any of them is not seen."""
+    is_chain: bool = False
+    """Some of the rules change what others make of the URL."""
     is_made_up: bool = False
     """It may be that no page leads to the canonical form, nor to any of its like. The target is another spelling that
     is fetched as it stands, if one is known.
@@ -190,7 +192,7 @@ class HostRules:
             is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in _applied(rules, form))
         else:
             is_saved = callback_in(cluster) == callback
-        hit = self._saying(rules, target, is_fetched=True)
+        hit = self._saying(form, rules, target, is_fetched=True)
         return hit._replace(is_named=standing is None) if is_saved else None
 
     def _may_act(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> bool:
@@ -222,9 +224,9 @@ class HostRules:
             return None
         if waiting in self.pages.clusters:
             is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in _applied(rules, form))
-            return self._saying(rules, waiting, is_fetched=True) if is_saved else None
+            return self._saying(form, rules, waiting, is_fetched=True) if is_saved else None
         is_there = waiting is not None or (canonical not in self.dead and all(rule.has_images for rule in rules))
-        hit = self._saying(rules, waiting or canonical, is_fetched=False)
+        hit = self._saying(form, rules, waiting or canonical, is_fetched=False)
         return hit._replace(is_made_up=is_made_up) if is_there else None
 
     def _standing_in(self, canonical: str, callback: int) -> str | None:
@@ -256,21 +258,20 @@ class HostRules:
             self._waiting[canonical, callback] = form
 
     @staticmethod
-    def _saying(rules: Sequence[WatchedRule], target: str, *, is_fetched: bool) -> Hit:
+    def _saying(form: str, rules: Sequence[WatchedRule], target: str, *, is_fetched: bool) -> Hit:
+        is_chain = len(rules) > 1 and any(rule.changed.image(form) is None for rule in rules)
         ids, is_certain = tuple(rule.id for rule in rules), all(rule.is_certain for rule in rules)
-        return Hit(ids, target, is_fetched, is_certain, is_gate=any(rule.rule.is_gate for rule in rules))
+        return Hit(
+            ids, target, is_fetched, is_certain, is_gate=any(rule.rule.is_gate for rule in rules), is_chain=is_chain
+        )
 
     def canonical(self, form: str) -> tuple[str, list[WatchedRule]]:
         canonical, rules = self._book.canonical(form)
         return (canonical, list(dict.fromkeys(self._acting[rule.key] for rule in rules))) if rules else (form, [])
 
-    def says_nothing(self, pair: Pair) -> bool:
-        """Tell whether the rules in force make one page of *pair* already, or another URL of what is to be fetched."""
-        if not self._acting:
-            return False
-        changed = [self.canonical(form) for form in pair]
-        are_kept = all(form in self.pages.clusters or not rules for form, (_, rules) in zip(pair, changed, strict=True))
-        return changed[0][0] == changed[1][0] or not are_kept
+    def is_one(self, pair: Pair) -> bool:
+        """Tell whether the rules in force make one page of *pair* already."""
+        return bool(self._acting) and self.canonical(pair.url)[0] == self.canonical(pair.image)[0]
 
     def standing(self, canonical: str) -> str | None:
         """Return the fetched form that stands for all of that *canonical* form; ``None`` if none was fetched."""

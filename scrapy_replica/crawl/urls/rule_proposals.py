@@ -111,7 +111,7 @@ class RuleProposals:
         waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
         for watched in unproved:
             known = len(watched.proofs)
-            found = watched.pairs(host.pages, waiting, left, host.says_nothing)
+            found = watched.pairs(host.pages, waiting, left, host.is_one)
             probes += found
             left -= len(found)
             host.spent += len(found)

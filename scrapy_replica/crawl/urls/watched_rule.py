@@ -266,20 +266,18 @@ class WatchedRule:
             self.record(form, image, callback, is_same=False)
         return is_told
 
-    def pairs(
-        self, host: HostPages, waiting: Iterable[str], most: int, says_nothing: Callable[[Pair], bool]
-    ) -> list[str]:
+    def pairs(self, host: HostPages, waiting: Iterable[str], most: int, is_one: Callable[[Pair], bool]) -> list[str]:
         """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs.
 
-        Before it acts a pair that *says_nothing*, as rules in force are, is none to spend a request on.
+        Pairs that *is_one* calls one page, by the rules in force, are none to spend a request on before this one acts.
         """
         fetched = self.changed.forms_without(host.clusters)[:50]
         known = host.clusters.keys() | self.changed.images
         asked = {image for image, _ in self.proofs}
         found: list[str] = []
         wanted = PAIRS_PER_RULE - len(self.proofs)
-        excluded = None if self.is_acting else says_nothing
-        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, wanted, excluded):
+        says_nothing = None if self.is_acting else is_one
+        for pair in pairs_to_fetch(self.rule, [*waiting, *fetched], known, wanted, says_nothing):
             if len(found) >= most:
                 break
             new = [form for form in pair if not (form in host.clusters or form in asked or form in found)]
