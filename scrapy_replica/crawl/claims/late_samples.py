@@ -284,9 +284,9 @@ class LateSamples:
         for row in chosen:
             # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
             url = self._store.urls.url_of(row.id)
-            untested = {Kind.RULE} if self._is_chain(row.id, url) else set()
-            others = (one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)
-            tested = [row, *(one for one in others if one.claim.kind in TESTED and one.claim.kind not in untested)]
+            tested = [row, *(one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)]
+            kinds = TESTED - {Kind.RULE} if self._is_chain(row.id, url) else TESTED
+            tested = [one for one in tested if one.claim.kind in kinds]
             self._samples.enter_late(tested, reason, url)
             self._drawn.update(one.claim for one in tested)
             self._store.suppressed.restore_one(row.id)
