@@ -76,6 +76,11 @@ def database_path(job: str) -> Path:
 
 def is_begun(job: str) -> bool:
     """Tell whether *job* holds a crawl, with which another one would go on."""
+    return _follower(job).is_begun if is_shared(job) else (Path(job) / FILE_NAME).is_file()
+
+
+def has_begun(job: str) -> bool:
+    """Tell whether anything stands in *job* by now: of a crawl that begins there is a file first."""
     if is_shared(job):
         return _follower(job).is_begun
     found = _trace_of(Path(job) / FILE_NAME)

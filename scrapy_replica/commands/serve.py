@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.commands import INTERRUPTED
 from scrapy_replica.commands.command import Command, needing, say
-from scrapy_replica.commands.job import add_job_argument, is_begun, is_shared, name_of, reading
+from scrapy_replica.commands.job import add_job_argument, has_begun, is_shared, name_of, reading
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,7 @@ class ServeCommand(Command):
             from scrapy_replica.control.server import ControlServer  # noqa: PLC0415
         if not 0 <= opts.port < 1 << 16:
             raise ValueError(f"--port is {opts.port}: it must be between 0 and 65535")
-        if is_begun(opts.job):
+        if has_begun(opts.job):
             with reading(opts.job):
                 pass  # what cannot be read is refused at once
         elif not is_shared(opts.job) and Path(opts.job).is_file():

@@ -8,7 +8,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from scrapy_replica.commands.job import is_begun, is_running, name_of, reading, trace
+from scrapy_replica.commands.job import has_begun, is_running, name_of, reading, trace
 from scrapy_replica.commands.orders import command_line, give
 from scrapy_replica.control import view
 from scrapy_replica.crawl.topic.questions import asked_about
@@ -96,7 +96,7 @@ class ServedJob:
         found: dict[str, tuple[str, float]] = {}
         problem = ""
         try:
-            if not is_begun(self._job):
+            if not has_begun(self._job):
                 problem = "No crawl has begun here yet; what it does is shown as soon as it does."
             elif wanted := self._made.keys() & set(sections):
                 self._counted = None
