@@ -78,7 +78,8 @@ class LayerModel:
         self.is_fitted = True
 
     def _values(self, terms: IntArray, counts: IntArray) -> FloatArray:
-        values = np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1)), 0.0) * self._terms.idf(terms)
+        values = np.where(counts > 0, 1.0 + np.log(np.maximum(counts, 1)), 0.0)
+        values *= self._terms.idf(terms)  # in half precision, as the logarithm of a byte: what was measured is of these
         norms = np.sqrt((values * values).sum(axis=1, keepdims=True))
         return np.asarray(values / np.where(norms > 0.0, norms, 1.0))
 
