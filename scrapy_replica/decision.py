@@ -107,7 +107,7 @@ class Decision:
     """The URL whose page stands for one that is suppressed: it was fetched or waits."""
     claims: tuple[Claim, ...] = ()
     """What suppresses the URL; it comes back when one of them ends."""
-    is_chain: bool = False
+    is_rule_chain: bool = False
     """Rules changed the URL one after the other: what its page shows says something of all together, of none alone."""
     n_agreed: int = 0
     """Comparisons that agreed before what decided came into force."""
@@ -121,7 +121,7 @@ class Decision:
     @property
     def tested(self) -> tuple[Claim, ...]:
         """The claims that the page at the URL would test."""
-        return tuple(one for one in self.claims if one.kind is not Kind.RULE) if self.is_chain else self.claims
+        return tuple(one for one in self.claims if one.kind is not Kind.RULE) if self.is_rule_chain else self.claims
 
 
 def as_guess(decision: Decision) -> Decision:

@@ -103,6 +103,8 @@ def test_where_to_come_back_to_is_no_part_of_the_place(location, place):
         ("http://shop.example/posts/7/edit", True),
         ("http://shop.example/news/7/sendto_form", True),
         ("http://shop.example/credit?id=7", False),
+        ("http://shop.example/user/7/favorites", False),
+        ("http://shop.example/contact?home=7", False),
         ("http://shop.example/edit/7", False),
         ("http://shop.example/comments?of=7", False),
     ],

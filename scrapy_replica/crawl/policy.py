@@ -250,7 +250,7 @@ class Policy:
             representative=hit.target,
             n_agreed=n_agreed,
             is_gate=hit.is_gate,
-            is_chain=hit.is_chain,
+            is_rule_chain=hit.is_rule_chain,
         )
         if hit.is_fetched or self._config.mode is Mode.OBSERVE:
             return decision

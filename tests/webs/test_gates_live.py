@@ -13,7 +13,7 @@ N = 40
 PASSWORD = "<form method='post' action='/login'><input name='user'><input type='password' name='secret'></form>"
 
 
-def web(opens, closed, n):
+def web(opens, closed, n, name):
     """Pages with a link each to what answers *closed*, but for those numbers that it *opens* for."""
 
     def answer(request):
@@ -25,7 +25,7 @@ def web(opens, closed, n):
             return closed(place)
         if place.path == "/" or number < n:
             links += [(f"/page/{number + one}", f"page {number + one}") for one in (1, 2) if number + one < n]
-            links += [(f"/members/{number}", "For members")] if number >= 0 else []
+            links += [(f"/members/{number}{name}", "For members")] if number >= 0 else []
             key = f"{place.path}"
             return page(key, key, article(key), links)
         return None
@@ -45,8 +45,8 @@ def says_nothing(place):
     return page("none", "Comments", article("none", words=40))
 
 
-async def crawled(opens, mode, closed=leads, n=N):
-    scenario = Scenario(name="gates", tried="", pages=web(opens, closed, n), seeds=(f"{HOST}/",), modes=(mode,))
+async def crawled(opens, mode, closed=leads, n=N, name=""):
+    scenario = Scenario(name="gates", tried="", pages=web(opens, closed, n, name), seeds=(f"{HOST}/",), modes=(mode,))
     return (await outcomes_of(scenario))[0]
 
 
@@ -71,6 +71,14 @@ async def test_one_that_is_shown_is_asked_for_a_few_times():
 @pytest.mark.asyncio
 async def test_pages_that_ask_for_no_password_stand_for_no_other():
     outcome = await crawled(lambda number: number in {17, 29}, "drop", says_nothing)
+    assert not outcome.problems
+    assert len(outcome.ours.asked) == len(outcome.plain.asked)
+
+
+@pytest.mark.asyncio
+async def test_what_most_have_not_stands_for_no_other():
+    """Favourites, of which URLs say so, but four of 120 members have some."""
+    outcome = await crawled(lambda number: number in {61, 79, 97, 109}, "drop", says_nothing, 3 * N, "/favorites")
     assert not outcome.problems
     assert len(outcome.ours.asked) == len(outcome.plain.asked)
 

@@ -261,12 +261,12 @@ class LateSamples:
     def _suppressed(self, claim: Claim) -> list[LastSuppressed]:
         # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
         found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
-        if claim.kind is Kind.RULE:
-            found = [one for one in found if not self._is_chain(one.row.id, one.url)]
+        if any(claim in together.parts for together in self._store.suppressed.claims(Kind.RULES)):
+            found = [one for one in found if not self._is_rule_chain(one.row.id, one.url)]
         # So is what is suppressed on the canonical host.
         return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one.url) == claim.subject]
 
-    def _is_chain(self, url_id: int, url: str) -> bool:
+    def _is_rule_chain(self, url_id: int, url: str) -> bool:
         """Tell whether rules suppressed *url* of which some change what others make of it: that says nothing of one."""
         claims = (one.claim for one in self._store.suppressed.of_url(url_id) if one.claim.kind is Kind.RULES)
         return not all(self._changes(part, url) for claim in claims for part in claim.parts)
@@ -274,8 +274,8 @@ class LateSamples:
     def _changes(self, claim: Claim, url: str) -> bool:
         """Tell whether the rule of *claim* changes *url* as it stands."""
         if claim not in self._changed:
-            row = self._store.rules.row(int(claim.subject))
-            assert row is not None
+            if (row := self._store.rules.row(int(claim.subject))) is None:
+                return False  # another process proposed it a moment ago
             self._changed[claim] = ChangedUrls(Rule.from_dict(row.rule))
         return self._changed[claim].image(form_of(url)) is not None
 
@@ -285,7 +285,7 @@ class LateSamples:
             # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
             url = self._store.urls.url_of(row.id)
             tested = [row, *(one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)]
-            kinds = TESTED - {Kind.RULE} if self._is_chain(row.id, url) else TESTED
+            kinds = TESTED - {Kind.RULE} if self._is_rule_chain(row.id, url) else TESTED
             tested = [one for one in tested if one.claim.kind in kinds]
             self._samples.enter_late(tested, reason, url)
             self._drawn.update(one.claim for one in tested)

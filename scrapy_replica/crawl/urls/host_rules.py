@@ -36,7 +36,7 @@ class Hit(NamedTuple):
     """That one says that the canonical form is its own name; nobody fetched that."""
     is_gate: bool = False
     """Some of the rules say that all of a shape lead there: what is behind any of them is not seen."""
-    is_chain: bool = False
+    is_rule_chain: bool = False
     """Some of the rules change what others make of the URL."""
     is_made_up: bool = False
     """It may be that no page leads to the canonical form, nor to any of its like. The target is another spelling that
@@ -259,10 +259,15 @@ class HostRules:
 
     @staticmethod
     def _saying(form: str, rules: Sequence[WatchedRule], target: str, *, is_fetched: bool) -> Hit:
-        is_chain = len(rules) > 1 and any(rule.changed.image(form) is None for rule in rules)
+        is_rule_chain = len(rules) > 1 and any(rule.changed.image(form) is None for rule in rules)
         ids, is_certain = tuple(rule.id for rule in rules), all(rule.is_certain for rule in rules)
         return Hit(
-            ids, target, is_fetched, is_certain, is_gate=any(rule.rule.is_gate for rule in rules), is_chain=is_chain
+            ids,
+            target,
+            is_fetched,
+            is_certain,
+            is_gate=any(rule.rule.is_gate for rule in rules),
+            is_rule_chain=is_rule_chain,
         )
 
     def canonical(self, form: str) -> tuple[str, list[WatchedRule]]:
