@@ -63,6 +63,14 @@ class CrawlRules:
         rules: HostRules = self.hosts.of(parse(form).host)
         return rules.hit(form, callback_number(callback))
 
+    def is_known_place(self, url: str) -> bool:
+        """Tell whether rules know for certain where *url* leads: to a page that was fetched.
+
+        The links of a shop to "Add to cart" have a token in their path that is new each time that a page is fetched.
+        """
+        hit = self.hit(url, host_of(url))
+        return hit is not None and hit.is_fetched and (hit.is_certain or hit.is_gate)
+
     def waits(self, url: str, host: str, callback: str) -> None:
         """Take note that *url* on *host* is to be fetched as it stands, for *callback*."""
         if host in self._names or self.wide:

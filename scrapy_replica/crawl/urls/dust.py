@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.contents import callback_in, callback_number, content_of, form_of, is_of_links
@@ -84,7 +83,7 @@ class Dust:
         leads = leads_of(page)
         news = host.pages.news(leads)
         if news and cluster is not None and host.pages.has(cluster):
-            news = frozenset(lead for lead in news if not self._is_known_place(leads[lead]))
+            news = frozenset(lead for lead in news if not self._rules.is_known_place(leads[lead]))
         if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
             twin = None  # another version, or what another callback got
         asks_more = asks_more or observation.gives_news
@@ -201,14 +200,6 @@ class Dust:
             host.fetched(form)
         is_news = self._rules.proposals.propose(host, form)
         findings.probes += self._rules.proposals.plan(host, host_name, is_news=is_news)
-
-    def _is_known_place(self, url: str) -> bool:
-        """Tell whether rules know for certain where *url* leads: to a page that was fetched.
-
-        The links of a shop to "Add to cart" have a token in their path that is new each time that a page is fetched.
-        """
-        hit = self._rules.hit(url, host_of(url))
-        return hit is not None and hit.is_fetched and (hit.is_certain or hit.is_gate)
 
     def _lacks(self, host: HostRules, form: str, leads: Collection[Lead], twin: PageRow | None) -> bool:
         """Tell whether the *twin* of a page leads somewhere where neither the page nor any other does.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from scrapy_replica.claim import Standing
 from scrapy_replica.crawl.urls.contents import callback_in
 from scrapy_replica.crawl.urls.gates import Gates
 from scrapy_replica.crawl.urls.host_pages import HostPages
+from scrapy_replica.crawl.urls.rules_together import Joint, applied, between
 from scrapy_replica.crawl.urls.watched_rule import IMAGES_NEEDED, WatchedRule
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.urls.pattern import parse
@@ -44,21 +45,6 @@ class Hit(NamedTuple):
     """
 
 
-class Joint(NamedTuple):
-    """Two fetched forms of one canonical form that several rules make one, and no single rule."""
-
-    changed: str
-    other: str
-    rules: Mapping[WatchedRule, str]
-    """Those that change the one and not the other, or both in another way, and what each of them changes: the form, or
-    what the others make of it.
-    """
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        return tuple(sorted(rule.id for rule in self.rules))
-
-
 def _narrowness(watched: WatchedRule) -> tuple[bool, int, int]:
     """Return the key that sorts rules: gates first, whose URLs stand with all of their arguments; then one over an
     argument before one over a value of it, which has nothing to do then and is not tested: of 40 products with two tabs
@@ -66,28 +52,6 @@ def _narrowness(watched: WatchedRule) -> tuple[bool, int, int]:
     """
     rule = watched.rule
     return not rule.is_gate, len(rule.context), sum(step.value is not None for step in rule.transformation)
-
-
-def _applied(rules: Iterable[WatchedRule], form: str) -> Iterator[tuple[WatchedRule, str]]:
-    """Yield *rules*, in the order in which they change *form*, each with the form that it changes: this one, or what
-    those before it make of it, where only that is of its kind.
-    """
-    changed, before = form, None
-    for rule in rules:
-        if before is not None:  # not after the last one: most forms are changed by one
-            changed = before.changed.image(changed) or changed
-        yield rule, form if before is None or rule.changed.image(form) is not None else changed
-        before = rule
-
-
-def _between(
-    form: str, rules: Iterable[WatchedRule], other: str, others: Iterable[WatchedRule]
-) -> dict[WatchedRule, str]:
-    """Return those of *rules*, which change *form*, that do not change the *other*, whose rules are *others*, in the
-    same way, and what each changes.
-    """
-    taken = {rule: rule.changed.taken(one) for rule, one in _applied(others, other)}
-    return {rule: one for rule, one in _applied(rules, form) if rule.changed.taken(one) != taken.get(rule, ())}
 
 
 class HostRules:
@@ -189,7 +153,7 @@ class HostRules:
         cluster = self.pages.clusters.get(target)
         if cluster is None or self.pages.is_boilerplate(cluster):
             # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
-            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in _applied(rules, form))
+            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in applied(rules, form))
         else:
             is_saved = callback_in(cluster) == callback
         hit = self._saying(form, rules, target, is_fetched=True)
@@ -197,7 +161,7 @@ class HostRules:
 
     def _may_act(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> bool:
         """Tell whether *rules* hold where *form* is, and no page showed that together they are wrong."""
-        are_held = all(rule.holds(one, canonical, callback) for rule, one in _applied(rules, form))
+        are_held = all(rule.holds(one, canonical, callback) for rule, one in applied(rules, form))
         return are_held and not (len(rules) > 1 and self._is_disputed(rules))
 
     def _needed(self, form: str, target: str | None, rules: list[WatchedRule]) -> list[WatchedRule]:
@@ -207,7 +171,7 @@ class HostRules:
         """
         if target is None or len(rules) < 2:
             return rules
-        needed = list(_between(form, rules, target, self.canonical(target)[1]))
+        needed = list(between(form, rules, target, self.canonical(target)[1]))
         mine, its = form, target
         for rule in needed:
             mine, its = rule.changed.image(mine) or mine, rule.changed.image(its) or its
@@ -223,7 +187,7 @@ class HostRules:
         if not self._may_act(form, canonical, rules, callback):
             return None
         if waiting in self.pages.clusters:
-            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in _applied(rules, form))
+            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in applied(rules, form))
             return self._saying(form, rules, waiting, is_fetched=True) if is_saved else None
         is_there = waiting is not None or (canonical not in self.dead and all(rule.has_images for rule in rules))
         hit = self._saying(form, rules, waiting or canonical, is_fetched=False)
@@ -344,8 +308,8 @@ class HostRules:
         others = self.canonical(other)[1]
         if not rules:
             form, rules, other, others = other, others, form, rules
-        between = _between(form, rules, other, others)
-        return Joint(form, other, between) if len(between) > 1 else None
+        found = between(form, rules, other, others)
+        return Joint(form, other, found) if len(found) > 1 else None
 
     def tell_apart(self, joint: Joint) -> list[str] | None:
         """Return the forms to fetch that tell which of the rules of *joint* is wrong: each one changes alone. ``None``
