@@ -52,8 +52,9 @@ class Fetches(Parts):
             is_news=is_news,
             beside=hash_of_beside(page),
         )
-        if (marks := self.replicas.marks_of(page)) is not None:
-            row = row._replace(mark=marks.mark.pack(), neighbours=marks.neighbours.to_json())
+        if (traces := self.replicas.traces_of(page)) is not None:
+            mark, neighbours = traces
+            row = row._replace(mark=mark.pack(), neighbours=neighbours.to_json())
         self.store.pages.enter(row)  # before the detector is told, which reads from there
         self._note_host(page)
         if before is None:
@@ -66,7 +67,7 @@ class Fetches(Parts):
         self.counts["page/collected"] += is_collected
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_collected)
         observation.is_changed = before is not None and before[0] != page.signature
-        self._apply_findings(observation, *self.replicas.observe(page, marks))
+        self._apply_findings(observation, *self.replicas.observe(page, traces))
         self.duplicates.add(page)  # until now the index says whether a page before it has its text
         self._end_observing(observation)
         self.counts["page/relevant"] += relevance > 0.5

@@ -82,13 +82,13 @@ class Rooms:
             self.know(url, page.host)
         url_id = self.know(page.url, page.host)
         novelty, twin = self.duplicates.judge(page, url_id, None)
-        marks = self.replicas.marks_of(page)
-        assert marks is not None
+        traces = self.replicas.traces_of(page)
+        assert traces is not None
         row = Fetched(url_id, time.time(), 200, None, page.signature, page.simhash, page.words, page.title)
-        kept = {"mark": marks.mark.pack(), "neighbours": marks.neighbours.to_json()}
-        self.db.pages.enter(row._replace(is_news=True, **kept))
+        mark, neighbours = traces
+        self.db.pages.enter(row._replace(is_news=True, mark=mark.pack(), neighbours=neighbours.to_json()))
         self.guard.count(page.url, page.host, None, is_novel=True)
-        self.replicas.observe(page, marks)
+        self.replicas.observe(page, traces)
         self.duplicates.add(page)
         self.dust.observe(Observation(page, url_id, 0, 0.0, novelty, twin))
         self.replicas.work()

@@ -39,13 +39,6 @@ VERDICT_S = 2_592_000.0
 """Seconds after which a verdict ends and the copy is looked at again: thirty days."""
 
 
-class Marks(NamedTuple):
-    """What a page is compared with pages of other hosts by."""
-
-    mark: PageMark
-    neighbours: Neighbours
-
-
 class ProbeUrl(NamedTuple):
     """A page to ask for, only to tell whether its host is a copy."""
 
@@ -207,13 +200,13 @@ class Replicas:
             told = self.detector if self._db.is_leader else self.detector.candidates
             told.add_missing(host_of(url), path_of(url))
 
-    def marks_of(self, page: Page) -> Marks | None:
-        """Return the marks of *page*; ``None`` where hosts are not compared."""
-        return Marks(mark_of(page), Neighbours.of(page)) if self._config.mirrors else None
+    def traces_of(self, page: Page) -> tuple[PageMark, Neighbours] | None:
+        """Return what *page* is compared with pages of other hosts by; ``None`` where hosts are not compared."""
+        return (mark_of(page), Neighbours.of(page)) if self._config.mirrors else None
 
-    def observe(self, page: Page, marks: Marks | None) -> tuple[Findings, list[ProbeUrl]]:
-        """Take note of a page that was just fetched and is kept with its *marks*; return what :meth:`add_page` does."""
-        return (Findings(), []) if marks is None else self.add_page(page, *marks, self._now())
+    def observe(self, page: Page, traces: tuple[PageMark, Neighbours] | None) -> tuple[Findings, list[ProbeUrl]]:
+        """Take note of a page that was just fetched and is kept with *traces*; return what :meth:`add_page` does."""
+        return (Findings(), []) if traces is None else self.add_page(page, *traces, self._now())
 
     def add_page_items(self, page: Page, url_id: int, items: Iterable[int]) -> Findings:
         """Take note of the *items*, as hashes, that a callback made of a *page*; return what they brought to light."""
