@@ -71,7 +71,7 @@ class Rooms:
     def know(self, url: str, host: str) -> int:
         url_id, found = self.db.urls.discover([NewUrl(url, host, hash(url))])[0]
         if found is Found.NEW:
-            self.replicas.add_url(url, host)
+            self.replicas.add_url(url, host, None)
         return url_id
 
     def observe(self, page: Page, links: list[str]) -> None:
