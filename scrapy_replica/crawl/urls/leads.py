@@ -52,7 +52,10 @@ def _place(link: Link, own: str, folder: list[str]) -> Lead:
     if "%" in path and len(back) > 1:
         path = unquote(path).lower().replace(back, "")
         it = _at(path, words)
-    return it, _at(_beside(path, own, folder), words)
+    name = own.rstrip("/")
+    # With a slash at its end the page lies below itself.
+    beside = f"0/{name.rpartition('/')[2]}" if path.rstrip("/") == name else _beside(path, own, folder)
+    return it, _at(beside, words)
 
 
 # Three of four links stand on the pages before as well.
@@ -75,7 +78,7 @@ def _told(place: Lead, url: str, shared: frozenset[str], own: frozenset[str]) ->
 
 
 def _arguments(url: str) -> list[str]:
-    return url.partition("?")[2].split("&")
+    return sorted(url.partition("?")[2].split("&"))
 
 
 def _beside(path: str, own: str, folder: list[str]) -> str:
