@@ -231,7 +231,7 @@ class TestSamples:
         nearest = sorted(suppressed, key=lambda url_id: abs(url_id - wrong))[: DOUBTED // 4]
         assert {*nearest} <= {sample.id for sample in db.samples.of_claim(VERDICT.claim)}
 
-    @pytest.mark.parametrize(("n_suppressed", "n_late"), [(4, 4), (20, 5), (100, 10), (400, 16)])
+    @pytest.mark.parametrize(("n_suppressed", "n_late"), [(4, 4), (20, 5), (100, 10), (400, 40), (900, 60)])
     def test_a_tenth_of_what_a_claim_suppressed_is_fetched_at_the_end(self, db, n_suppressed, n_late):
         """Spread over all: what was right at first, and wrong of a third of the pages from the middle on, is seen."""
         claim = Claim(Kind.NAME, CANONICAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -30,10 +31,16 @@ T = TypeVar("T")
 
 AT_THE_END = 3
 """URLs of a mirror that are fetched at the end, spread from the first suppressed to the last."""
-LEAST, SHARE, MOST = 5, 0.1, 16
-"""URLs of every other claim that are: a tenth, from five to 16. A site of 260 pages where an argument names every third
-page from the 81st on lost 120 contents in 7 of 180 crawls with three, in none of 270 so; of versions for print of which
-a third says something else three left one or two of 199 contents in 3 of 32 crawls."""
+LEAST, SHARE, ROOT = 5, 0.1, 2
+"""URLs of every other claim that are: a tenth, at least five, and of more than 400 twice the square root. A site of 260
+pages where an argument names every third page from the 81st on lost 120 contents in 7 of 180 crawls with three, in none
+of 270 so; of versions for print of which a third says something else three left one or two of 199 contents in 3 of 32
+crawls."""
+MOST_COUNTED = 40_000
+"""Of more a claim's samples are as many: 400."""
+MOST_AGAIN = 16
+"""URLs of such a claim that are at most when the job is passed over again: what had a session that ended is gone, and
+tells nothing. With 25 of 254 a rule over sessions ended at the third visit."""
 FURTHER = 2
 """URLs that are fetched of what late samples led to and that was suppressed in its turn, each time."""
 CROWDED = 5
@@ -168,8 +175,7 @@ class LateSamples:
             if host in self._asked_of and repeats.test.likelihood_ratio(0) < DOUBT:
                 continue
             self._asked_of.add(host)
-            most = max(LEAST, min(MOST, int(SHARE * len(repeats.left))))
-            for row in spread([*repeats.left], most):
+            for row in spread([*repeats.left], max(LEAST, self._share(len(repeats.left)))):
                 repeats.left.remove(row)
                 is_asked |= self._fallback.ask_late(row)
         return is_asked
@@ -179,7 +185,11 @@ class LateSamples:
         if claim.kind in {Kind.MIRROR, Kind.FETCHED} and not self._store.items.are_given():
             return AT_THE_END
         least = DOUBTED if self._samples.test_of(claim).outcomes[Outcome.OTHER] else LEAST
-        return max(least, int(SHARE * self._store.suppressed.count(claim, int(MOST / SHARE))))
+        return max(least, self._share(self._store.suppressed.count(claim, MOST_COUNTED)))
+
+    def _share(self, n: int) -> int:
+        """Return how many of *n* URLs are fetched at the end."""
+        return int(min(SHARE * n, MOST_AGAIN if self._pass else ROOT * math.sqrt(n)))
 
     def _is_doubted(self, claim: Claim, n_agreed: int) -> bool:
         """Tell whether the samples of *claim* leave a doubt, and are fewer than what it suppressed."""
@@ -267,9 +277,16 @@ class LateSamples:
         return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one.url) == claim.subject]
 
     def _is_rule_chain(self, url_id: int, url: str) -> bool:
-        """Tell whether rules suppressed *url* of which some change what others make of it: that says nothing of one."""
-        claims = (one.claim for one in self._store.suppressed.of_url(url_id) if one.claim.kind is Kind.RULES)
-        return not all(self._changes(part, url) for claim in claims for part in claim.parts)
+        """Tell whether rules suppressed *url* of which some change neither it nor its representative, but what others
+        make of these: that says nothing of one.
+        """
+        for row in self._store.suppressed.of_url(url_id):
+            if row.claim.kind is Kind.RULES:
+                known = self._store.urls.known(row.representative) if row.representative is not None else None
+                ends = [url, *([] if known is None else [self._store.urls.url_of(known.id)])]
+                if not all(any(self._changes(part, end) for end in ends) for part in row.claim.parts):
+                    return True
+        return False
 
     def _changes(self, claim: Claim, url: str) -> bool:
         """Tell whether the rule of *claim* changes *url* as it stands."""
