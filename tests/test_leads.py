@@ -10,7 +10,7 @@ from scrapy_replica.crawl.urls import host_pages
 from scrapy_replica.crawl.urls.contents import content_of, is_of_links
 from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.leads import leads_of, pack_leads, unpack_leads
-from scrapy_replica.records import Link, Page
+from scrapy_replica.records import Form, FormField, Link, Page
 
 
 def leads(*links, on="http://a.example/"):
@@ -175,6 +175,42 @@ def test_the_declared_version_is_that_of_the_path_whatever_arguments_are_beside(
     args = (("en", "http://a.example/x"), ("de", "http://a.example/x?l=de"))
     assert version_of("http://a.example/x?l=de&sid=1", *args) == version_of("http://a.example/x?l=de", *args)
     assert version_of("http://a.example/x?l=de&sid=1", *args) != version_of("http://a.example/x?sid=1", *args)
+
+
+def test_a_page_leads_to_itself_with_a_slash_at_the_end_and_without():
+    here, there = ("http://a.example/item/7", "Print"), ("http://a.example/item/7/?print=1", "Print")
+    found = leads(here, there, on="http://a.example/item/7")
+    assert found == leads(here, there, on="http://a.example/item/7/")
+    assert {beside for _, beside in found} == {
+        beside for _, beside in leads(here, there, on="http://a.example/item/7/")
+    }
+
+
+def test_the_order_of_arguments_is_no_other_place():
+    one = leads(("http://a.example/x?a=1&b=2", "x"), ("http://a.example/x?a=2&b=1", "x"))
+    assert one == leads(("http://a.example/x?b=2&a=1", "x"), ("http://a.example/x?b=1&a=2", "x"))
+
+
+def short(title="Sunrise", words="Sunrise over the hills", **more):
+    return Page("http://a.example/1", "a.example", title, text=words, words=4, signature=b"1", **more)
+
+
+def test_a_page_of_little_text_is_what_its_items_say():
+    """A gallery of 150 pictures with twelve words each: nothing was known of any, and 341 of 341 requests were made."""
+    assert content_of(short(), 0, 20, {1, 2}) == content_of(short(), 0, 20, [2, 1])
+    others = {content_of(short(), 0, 20, {1}), content_of(short("Dusk"), 0, 20, {1}), content_of(short(), 0, 20, {2})}
+    assert len(others) == 3
+    assert None not in others
+
+
+@pytest.mark.parametrize("page", [short(), short(is_read=False), short(is_html=False)])
+def test_a_page_of_little_text_and_no_items_a_text_that_was_not_read_and_a_document_are_nothing_known(page):
+    assert content_of(page, 0, 20, {1} if not (page.is_read and page.is_html) else ()) is None
+
+
+def test_a_page_of_little_text_with_a_form_to_log_in_is_known():
+    login = Form("http://a.example/login", "post", (FormField("name", "Name", ()),), is_login=True)
+    assert content_of(short(forms=(login,)), 0, 20) is not None
 
 
 def test_where_to_come_back_to_is_no_other_place():

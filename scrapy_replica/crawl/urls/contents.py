@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from operator import itemgetter
 
@@ -28,16 +29,20 @@ def form_of(url: str) -> str:
     return str(pattern.sorted()._replace(fragment=""))
 
 
-def content_of(page: Page, callback: int, min_words: int, *, of_links: bool = False) -> int | None:
+def content_of(
+    page: Page, callback: int, min_words: int, items: Collection[int] = (), *, of_links: bool = False
+) -> int | None:
     """Return a 63-bit hash of title, language version and words, in whatever order, and of what the page says beside
-    them; ``None`` for too short a text.
+    them. Too short a text is told by the *items* that it gave, hashes, or by a form to log in; else it is ``None``.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
     Where these are *of links*, all links of the page count. The last byte stands for the version that the page
     declares by ``hreflang``: versions are told apart even where nobody has translated the text. The byte before is that
     of *callback*: pages of which a spider makes different things are different pages to it.
     """
-    if page.signature is None or page.words < min_words:
+    is_short = page.signature is None or page.words < min_words
+    is_told = page.is_read and page.is_html and (items or any(form.is_login for form in page.forms))
+    if is_short and not is_told:
         return None
     language = ""
     if page.alternates:
@@ -46,7 +51,8 @@ def content_of(page: Page, callback: int, min_words: int, *, of_links: bool = Fa
     if of_links:
         bag += " ".join(sorted(link.text for link in page.links))
     # mmh3 kills the process over a str that is no UTF-8.
-    number = mmh3.hash64(f"{page.title}\n{bag}\n{page.beside}".encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
+    told = f"{page.title}\n{bag}\n{page.beside}" + (f"\n{sorted(items)}" if is_short else "")
+    number = mmh3.hash64(told.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
     version = mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & 0xFF
     return number & ~_VERSION | callback << 8 | version
 

@@ -51,11 +51,17 @@ class Gates:
         """Shape -> forms -> where they lead."""
         self._firsts: set[str] = set()
         """First names of their paths."""
+        self._shown: dict[int, str] = {}
+        """Cluster of a closed page -> the form that showed it first."""
         self._words: dict[str, str] = {}
         """Form -> what the last link to it said, where its path begins with one of these names."""
 
     def __len__(self) -> int:
         return len(self._words) + sum(map(len, self._led.values()))
+
+    def first_shown(self, cluster: int, form: str) -> str:
+        """Return the form that showed the closed page of that *cluster* first: *form*, if none did before."""
+        return self._shown.setdefault(cluster, form) if len(self._shown) < MOST else self._shown.get(cluster, form)
 
     def read(self, links: Iterable[Link]) -> None:
         """Take note of what the *links* of a page say."""
