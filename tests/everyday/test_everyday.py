@@ -12,6 +12,7 @@ from hostile.scenario import KEY, outcomes_of
 from scrapy.http import HtmlResponse
 from test_webs_in_short import SEVERAL_URLS
 
+from everyday import drawn
 from everyday.catalogue import SITES
 from everyday.figures import COLUMNS, figures_of, line, mean_row, problems_of
 from everyday.site import MODES, SPIDERS, Place
@@ -104,6 +105,20 @@ async def test_what_waits_until_a_rule_is_certain_is_tested_once():
     (outcome,) = await outcomes_of(shop.scenario(shop.small, "topic", ("demote",)))
     assert not outcome.lost
     assert len(outcome.ours.asked) < 0.65 * len(outcome.plain.asked)
+
+
+@pytest.mark.parametrize(("number", "share"), [(6, 0.95), (17, 0.9), (44, 0.9)])
+@pytest.mark.asyncio
+async def test_sites_that_were_drawn(number, share):
+    """Rules that change what was fetched first, and were not tested with those that change the others: 30 of 343 lost.
+
+    URLs that two rules make of others and none alone, which were made up: 584 of 535 requests. Logins of few words,
+    which were fetched for each page.
+    """
+    site = drawn.site(number)
+    (outcome,) = await outcomes_of(site.scenario(site.small, "ordinary", ("demote",)))
+    assert not problems_of(outcome)
+    assert len(outcome.ours.asked) < share * len(outcome.plain.asked)
 
 
 def test_each_spider_crawls_in_each_mode():

@@ -72,7 +72,8 @@ class Dust:
         form = form_of(page.url)
         host = self._rules.host_before(url_id, parse(form).host)
         of_links = is_of_links(page)
-        content = content_of(page, callback_number(callback), self._config.min_words, of_links=of_links)
+        number, min_words = callback_number(callback), self._config.min_words
+        content = content_of(page, number, min_words, observation.items, of_links=of_links)
         if not observation.is_changed and host.pages.knows(form, content):
             return findings
         twin = observation.twin
@@ -104,8 +105,8 @@ class Dust:
         host.pages.meet(leads, cluster)
         aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), host.name, form)]
         self._enter(host, form, url_id, content, cluster, aliases, news)
-        self._hold_against_gates(host, form, None, url_id, callback_number(callback), findings)
-        if twin is not None and is_closed(page) and host.pages.clusters.get(place := form_of(twin.url)) == cluster:
+        self._hold_against_gates(host, form, None, url_id, number, findings)
+        if cluster is not None and is_closed(page) and (place := host.gates.first_shown(cluster, form)) != form:
             self._look_for_gate(host, form, place, is_page=True)
         self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
@@ -284,7 +285,7 @@ class Dust:
             are_direct = all(changed == joint.changed for changed in joint.rules.values())
             for watched, changed in joint.rules.items() if is_one and are_direct else ():
                 level, callback = watched.level, callback_in(cluster or 0)
-                watched.record(changed, joint.other, callback, is_same=True)
+                watched.record(changed, host.canonical(joint.other)[0], callback, is_same=True, is_joint=True)
                 self._follow(host, watched, level, findings, is_same=True)
         elif not self._is_stale(joint.other if joint.changed == form else joint.changed):
             findings.settled.append(Settled(changed_id, Outcome.OTHER, joint.ids))

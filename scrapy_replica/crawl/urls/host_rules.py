@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from scrapy_replica.claim import Standing
@@ -38,7 +38,7 @@ class Hit(NamedTuple):
     is_gate: bool = False
     """Some of the rules say that all of a shape lead there: what is behind any of them is not seen."""
     is_rule_chain: bool = False
-    """Some of the rules change what others make of the URL."""
+    """Some of the rules change neither the URL nor its target, but what others make of one of them."""
     is_made_up: bool = False
     """It may be that no page leads to the canonical form, nor to any of its like. The target is another spelling that
     is fetched as it stands, if one is known.
@@ -147,35 +147,37 @@ class HostRules:
         target = standing if standing is not None else self.pages.namer(canonical)
         if target is None:
             return self._of_unread(form, canonical, rules, callback)
-        rules = self._needed(form, target, rules)
-        if not self._may_act(form, canonical, rules, callback):
+        needed = self._needed(form, target, rules)
+        if not self._may_act(canonical, needed, callback):
             return None
         cluster = self.pages.clusters.get(target)
         if cluster is None or self.pages.is_boilerplate(cluster):
             # Nothing shows that this page has one content under all its names: only its neighbours speak for it.
-            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in applied(rules, form))
+            is_saved = self._are_proved_beside(canonical, needed, callback)
         else:
             is_saved = callback_in(cluster) == callback
-        hit = self._saying(form, rules, target, is_fetched=True)
+        hit = self._saying(form, needed, target, is_fetched=True)
         return hit._replace(is_named=standing is None) if is_saved else None
 
-    def _may_act(self, form: str, canonical: str, rules: Sequence[WatchedRule], callback: int) -> bool:
-        """Tell whether *rules* hold where *form* is, and no page showed that together they are wrong."""
-        are_held = all(rule.holds(one, canonical, callback) for rule, one in applied(rules, form))
-        return are_held and not (len(rules) > 1 and self._is_disputed(rules))
+    def _may_act(self, canonical: str, needed: Mapping[WatchedRule, str], callback: int) -> bool:
+        """Tell whether rules hold where what each changes is, and no page showed that together they are wrong."""
+        is_joint = len(needed) > 1
+        are_held = all(rule.holds(one, canonical, callback, is_joint=is_joint) for rule, one in needed.items())
+        return are_held and not (is_joint and self._is_disputed(needed))
 
-    def _needed(self, form: str, target: str | None, rules: list[WatchedRule]) -> list[WatchedRule]:
-        """Return those of *rules* that make one page of *form* and its *target* by themselves.
+    @staticmethod
+    def _are_proved_beside(canonical: str, needed: Mapping[WatchedRule, str], callback: int) -> bool:
+        is_joint = len(needed) > 1
+        return all(rule.is_proved_beside(one, canonical, callback, is_joint=is_joint) for rule, one in needed.items())
+
+    def _needed(self, form: str, target: str | None, rules: list[WatchedRule]) -> Mapping[WatchedRule, str]:
+        """Return the rules that make one page of *form*, which *rules* change, and its *target*, and what each changes.
 
         Where both have one session the rule about that says nothing of them: it may be uncertain, and is not tested.
         """
-        if target is None or len(rules) < 2:
-            return rules
-        needed = list(between(form, rules, target, self.canonical(target)[1]))
-        mine, its = form, target
-        for rule in needed:
-            mine, its = rule.changed.image(mine) or mine, rule.changed.image(its) or its
-        return needed if mine == its else rules
+        if target is None:
+            return dict(applied(rules, form))
+        return between(form, rules, target, self.canonical(target)[1])
 
     def _of_unread(self, form: str, canonical: str, rules: list[WatchedRule], callback: int) -> Hit | None:
         """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
@@ -183,14 +185,14 @@ class HostRules:
         waiting = self._standing_in(canonical, callback) if is_made_up else None
         if waiting == form:
             return None
-        rules = self._needed(form, waiting, rules)
-        if not self._may_act(form, canonical, rules, callback):
+        needed = self._needed(form, waiting, rules)
+        if not self._may_act(canonical, needed, callback):
             return None
         if waiting in self.pages.clusters:
-            is_saved = all(rule.is_proved_beside(one, canonical, callback) for rule, one in applied(rules, form))
-            return self._saying(form, rules, waiting, is_fetched=True) if is_saved else None
-        is_there = waiting is not None or (canonical not in self.dead and all(rule.has_images for rule in rules))
-        hit = self._saying(form, rules, waiting or canonical, is_fetched=False)
+            is_saved = self._are_proved_beside(canonical, needed, callback)
+            return self._saying(form, needed, waiting, is_fetched=True) if is_saved else None
+        is_there = waiting is not None or (canonical not in self.dead and all(rule.has_images for rule in needed))
+        hit = self._saying(form, needed, waiting or canonical, is_fetched=False)
         return hit._replace(is_made_up=is_made_up) if is_there else None
 
     def _standing_in(self, canonical: str, callback: int) -> str | None:
@@ -222,8 +224,10 @@ class HostRules:
             self._waiting[canonical, callback] = form
 
     @staticmethod
-    def _saying(form: str, rules: Sequence[WatchedRule], target: str, *, is_fetched: bool) -> Hit:
-        is_rule_chain = len(rules) > 1 and any(rule.changed.image(form) is None for rule in rules)
+    def _saying(form: str, rules: Collection[WatchedRule], target: str, *, is_fetched: bool) -> Hit:
+        is_rule_chain = len(rules) > 1 and not all(
+            rule.changed.image(form) is not None or rule.changed.image(target) is not None for rule in rules
+        )
         ids, is_certain = tuple(rule.id for rule in rules), all(rule.is_certain for rule in rules)
         return Hit(
             ids,

@@ -48,6 +48,9 @@ class Places:
     def __len__(self) -> int:
         return len(self._trust)
 
+    def __contains__(self, place: Place) -> bool:
+        return place in self._trust
+
     def record(self, place: Place, *, is_same: bool) -> None:
         trust = self._trust.get(place, 0)
         self._trust[place] = min(trust + 1, 1) if is_same else min(trust, 0) - PER_WRONG

@@ -14,8 +14,8 @@ class Joint(NamedTuple):
     changed: str
     other: str
     rules: Mapping[WatchedRule, str]
-    """Those that change the one and not the other, or both in another way, and what each of them changes: the form, or
-    what the others make of it.
+    """Those that change the one and not the other, or both in another way, and what each of them changes: one of the
+    two, or what the others make of it.
     """
 
     @property
@@ -38,8 +38,19 @@ def applied(rules: Iterable[WatchedRule], form: str) -> Iterator[tuple[WatchedRu
 def between(
     form: str, rules: Iterable[WatchedRule], other: str, others: Iterable[WatchedRule]
 ) -> dict[WatchedRule, str]:
-    """Return those of *rules*, which change *form*, that do not change the *other*, whose rules are *others*, in the
-    same way, and what each changes.
+    """Return the rules that make one of *form*, which *rules* change, and the *other*, which *others* do, and what each
+    changes: not those that take the same from both, unless the rest does not make one of them by itself.
+
+    Of a gate only what leads there is asked: its page is the same by all of its names.
     """
-    taken = {rule: rule.changed.taken(one) for rule, one in applied(others, other)}
-    return {rule: one for rule, one in applied(rules, form) if rule.changed.taken(one) != taken.get(rule, ())}
+    mine, its = dict(applied(rules, form)), dict(applied(others, other))
+    if any(rule.rule.is_gate for rule in mine):
+        return mine
+    found = {rule: one for rule, one in (its | mine).items() if _taken(rule, mine) != _taken(rule, its)}
+    for rule in found:
+        form, other = rule.changed.image(form) or form, rule.changed.image(other) or other
+    return found if form == other else its | mine
+
+
+def _taken(rule: WatchedRule, changed: Mapping[WatchedRule, str]) -> tuple[str, ...]:
+    return rule.changed.taken(changed[rule]) if rule in changed else ()

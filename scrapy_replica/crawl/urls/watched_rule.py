@@ -140,26 +140,30 @@ class WatchedRule:
         """Roughly the bytes that it takes in memory."""
         return 5000 + 300 * (len(self.changed) + len(self.places))
 
-    def _place(self, form: str, canonical: str, callback: int) -> Place:
-        return place_of(form, self.changed.image(form) or canonical, callback)
+    def _place(self, form: str, image: str, callback: int, *, is_joint: bool = False) -> Place:
+        """Return where *form* is: of what the rule makes of it, or, where nothing is known of that, of what several
+        rules make of it together (*is_joint*), which may be the only one of both that there is.
+        """
+        own = place_of(form, self.changed.image(form) or image, callback)
+        return place_of(form, image, callback) if is_joint and own not in self.places else own
 
-    def holds(self, form: str, canonical: str, callback: int) -> bool:
-        """Tell whether the rule may be taken to hold where *form* is."""
-        return self.is_manual or self.places.holds(self._place(form, canonical, callback))
+    def holds(self, form: str, canonical: str, callback: int, *, is_joint: bool = False) -> bool:
+        """Tell whether the rule may be taken to hold where *form* is, by itself or with others (*is_joint*)."""
+        return self.is_manual or self.places.holds(self._place(form, canonical, callback, is_joint=is_joint))
 
-    def is_proved_beside(self, form: str, canonical: str, callback: int) -> bool:
+    def is_proved_beside(self, form: str, canonical: str, callback: int, *, is_joint: bool = False) -> bool:
         """Tell whether the rule was right where *form* is."""
-        return self.is_manual or self.places.is_right(self._place(form, canonical, callback))
+        return self.is_manual or self.places.is_right(self._place(form, canonical, callback, is_joint=is_joint))
 
     # Its record
 
-    def record(self, form: str, image: str, callback: int, *, is_same: bool) -> None:
-        """Take note of whether *form* and *image* are one page."""
+    def record(self, form: str, image: str, callback: int, *, is_same: bool, is_joint: bool = False) -> None:
+        """Take note of whether *form* and its *image*, which others help to make (*is_joint*), are one page."""
         self._latest = (*self._latest, is_same)[-LATEST:]
         self.right, self.wrong = self.right + is_same, self.wrong + (not is_same)
         if not is_same and len(self.wrong_pairs) < TOLD_WRONG:
             self.wrong_pairs.append(Pair(form, image))
-        self.places.record(self._place(form, image, callback), is_same=is_same)
+        self.places.record(self._place(form, image, callback, is_joint=is_joint), is_same=is_same)
         if not self.is_ended:
             self.state = self._after_a_pair()
 
