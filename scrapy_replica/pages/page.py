@@ -10,7 +10,7 @@ from lxml import etree
 
 from scrapy_replica.address import host_of
 from scrapy_replica.pages import extractor, noise
-from scrapy_replica.pages.beside import beside
+from scrapy_replica.pages.beside import FEW_WORDS, beside, shown
 from scrapy_replica.pages.extractor import Texts
 from scrapy_replica.pages.facts import facts_of
 from scrapy_replica.pages.forms import page_forms
@@ -88,7 +88,7 @@ def _read(
         # What is read in part only is known by all that it holds.
         signature=text_signature(text if is_whole else all_text(root).decode()),
         simhash=simhash_of(tokens) if len(tokens) else None,
-        beside=told,
+        beside=told if len(tokens) >= FEW_WORDS else f"{told}\n{shown(root)}".strip(),
         facts=facts_of(text, around, told),
         is_read=True,
     )

@@ -8,6 +8,7 @@ from operator import itemgetter
 
 import mmh3
 
+from scrapy_replica.pages.beside import FEW_WORDS
 from scrapy_replica.records import Page
 from scrapy_replica.urls.pattern import parse
 
@@ -33,7 +34,8 @@ def content_of(
     page: Page, callback: int, min_words: int, items: Collection[int] = (), *, of_links: bool = False
 ) -> int | None:
     """Return a 63-bit hash of title, language version and words, in whatever order, and of what the page says beside
-    them. Too short a text is told by the *items* that it gave, hashes, or by a form to log in; else it is ``None``.
+    them. Too short a text is told by what it shows and the *items* that it gave, hashes, or by a form to log in; else
+    it is ``None``.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
     Where these are *of links*, all links of the page count. The last byte stands for the version that the page
@@ -41,7 +43,8 @@ def content_of(
     of *callback*: pages of which a spider makes different things are different pages to it.
     """
     is_short = page.signature is None or page.words < min_words
-    is_told = page.is_read and page.is_html and (items or any(form.is_login for form in page.forms))
+    is_known = page.words < FEW_WORDS and page.is_read and page.is_html  # of more words what it shows does not count
+    is_told = is_known and (items or any(form.is_login for form in page.forms))
     if is_short and not is_told:
         return None
     language = ""
