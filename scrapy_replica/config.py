@@ -131,7 +131,10 @@ class Config:
         high=7,
     )
     min_words: int = _setting(
-        20, "Pages whose main text has fewer words are never taken for duplicates of others.", low=1
+        20,
+        "Pages whose main text has fewer words are never taken for duplicates of others. Whether URLs are one page is "
+        "told of such by their items and pictures, too (:doc:`dust`).",
+        low=1,
     )
     aliases: Path | None = _setting(
         None, "File of ``mirror canonical`` host names, one pair a line (Nutch host-urlnormalizer lines, too)."

@@ -72,7 +72,8 @@ def beside(root: _Element, around: str) -> str:
 def shown(root: _Element) -> str:
     """Return the last names of the pictures, films and documents that the page parsed as *root* shows, a line each."""
     urls = (element.get("src") or element.get("data-src") or "" for element in root.iter(*_SHOWN))
-    return "\n".join(sorted({url.rpartition("/")[2] for url in urls if not url.startswith("data:")})[:MAX_VALUES])
+    names = {url.rpartition("/")[2] for url in urls if not url.startswith("data:")}
+    return "\n".join(sorted(names - {""})[:MAX_VALUES])
 
 
 def hash_of_beside(page: Page) -> int | None:

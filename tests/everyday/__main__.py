@@ -22,9 +22,10 @@ def size_of(site: Site, opts: argparse.Namespace) -> int:
     return site.small if opts.small else site.full
 
 
-def drawn_sites(numbers: str) -> Iterator[Site]:
+def drawn_sites(numbers: str) -> list[Site]:
+    """Return the sites of *numbers*, as in ``3`` and ``0-40``."""
     first, _, last = numbers.partition("-")
-    yield from map(drawn.site, range(int(first), int(last or first) + 1))
+    return [*map(drawn.site, range(int(first), int(last or first) + 1))]
 
 
 def crawled(sites: list[Site], spider: str, opts: argparse.Namespace) -> Iterator[tuple[Figures, list[str]]]:
@@ -52,7 +53,9 @@ def show(spider: str, sites: list[Site], opts: argparse.Namespace) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make everyday", description=__doc__)
     parser.add_argument("names", nargs="*", help="only sites whose name has one of these in it")
-    parser.add_argument("--drawn", metavar="FIRST-LAST", help="sites drawn from these numbers instead")
+    parser.add_argument(
+        "--drawn", metavar="FIRST-LAST", type=drawn_sites, default=SITES, help="sites drawn from these numbers instead"
+    )
     parser.add_argument("--small", action="store_true", help="at the sizes of the tests")
     parser.add_argument("--size", type=int, help="at this size: products, posts, articles")
     parser.add_argument("--spider", choices=SPIDERS, action="append", help="only with this spider; all, if not given")
@@ -65,8 +68,7 @@ def main() -> int:
     opts = parser.parse_args()
     scenario.quiet()
     scenario.LIMIT = 1800  # a site of full size takes minutes where other programs run
-    sites = [*drawn_sites(opts.drawn)] if opts.drawn else SITES
-    sites = [site for site in sites if not opts.names or any(name in site.name for name in opts.names)]
+    sites = [site for site in opts.drawn if not opts.names or any(name in site.name for name in opts.names)]
     if not sites:
         parser.error(f"no site is called {' or '.join(opts.names)}")
     if opts.json:

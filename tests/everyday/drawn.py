@@ -131,7 +131,7 @@ def aliases(draw: Random) -> list[Alias]:
 
 
 def odd_ones(draw: Random, n: int) -> Callable[[int], bool]:
-    """Of which things the alias is something else: mostly of none."""
+    """Of which things the alias is something else: of none in three cases of seven."""
     every = draw.choice([3, 5, 10])
     return draw.choice(
         [
@@ -150,7 +150,7 @@ class Drawn:
     """The site of *seed* with *n* things."""
 
     def __init__(self, seed: int, n: int) -> None:
-        self._draw = draw = drawn("drawn", seed)
+        draw = drawn("drawn", seed)
         self._seed, self._n = seed, n
         self._numbers = count()
         self._leaves: dict[Any, Leaf] = {}
@@ -160,9 +160,8 @@ class Drawn:
         self._is_alike = draw.random() < 0.2
         self._has_related = draw.random() < 0.6
         self._add_things()
-        sticky = [self._add_alias(draw) for _ in range(draw.randint(1, 4))]
+        self._sticky = [alias for _ in range(draw.randint(1, 4)) for alias in self._add_alias(draw)]
         self._add_lists(draw)
-        self._sticky = [one for group in sticky for one in group]
         self._spellings = [*self._drawn_spellings(draw)]
 
     def _add(self, url: Url, leaf: Leaf) -> None:

@@ -44,12 +44,11 @@ def between(
     Of a gate only what leads there is asked: its page is the same by all of its names.
     """
     mine, its = dict(applied(rules, form)), dict(applied(others, other))
-    if any(rule.rule.is_gate for rule in mine):
-        return mine
-    found = {rule: one for rule, one in (its | mine).items() if _taken(rule, mine) != _taken(rule, its)}
+    asked = mine if any(rule.rule.is_gate for rule in mine) else its | mine
+    found = {rule: one for rule, one in asked.items() if _taken(rule, mine) != _taken(rule, its)}
     for rule in found:
         form, other = rule.changed.image(form) or form, rule.changed.image(other) or other
-    return found if form == other else its | mine
+    return found if form == other else asked
 
 
 def _taken(rule: WatchedRule, changed: Mapping[WatchedRule, str]) -> tuple[str, ...]:
