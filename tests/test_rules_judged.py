@@ -293,10 +293,7 @@ class TestTwoRulesOfOneUrl:
         assert site.asked("z/5?sid=1&utm=1").action is Action.REWRITE
 
     def test_what_changes_the_page_that_was_fetched_first_is_tested_as_well(self):
-        """``x/7?utm=1`` is another page, and stands for ``x/7?sid=1``: the rule about ``utm`` was tested by nothing.
-
-        A drawn site lost 30 of 343 contents.
-        """
+        """``x/7?utm=1`` is another page, and stands for ``x/7?sid=1``: the rule about ``utm`` was tested by nothing."""
         site = sid_and_utm()
         site.fetch("x/7?utm=1")
         decision = site.asked("x/7?sid=1")

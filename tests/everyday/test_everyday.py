@@ -107,13 +107,12 @@ async def test_what_waits_until_a_rule_is_certain_is_tested_once():
     assert len(outcome.ours.asked) < 0.65 * len(outcome.plain.asked)
 
 
-@pytest.mark.parametrize(("number", "share"), [(6, 0.95), (17, 0.9), (44, 0.9)])
+@pytest.mark.parametrize(("number", "share"), [(6, 0.95), (25, 0.8), (44, 0.9)])
 @pytest.mark.asyncio
 async def test_sites_that_were_drawn(number, share):
-    """Rules that change what was fetched first, and were not tested with those that change the others: 30 of 343 lost.
+    """Rules that change what was fetched first were not tested with those that change the others: 15 of 178 were lost.
 
-    URLs that two rules make of others and none alone, which were made up: 584 of 535 requests. Logins of few words,
-    which were fetched for each page.
+    Pages of twelve words, which their items tell: 236 of 236 requests. Logins of few words: 221 of 229.
     """
     site = drawn.site(number)
     (outcome,) = await outcomes_of(site.scenario(site.small, "ordinary", ("demote",)))
