@@ -56,8 +56,9 @@ async def run(scenarios: list[Scenario], settings: dict[str, str], *, is_wide: b
             failed += bool(outcome.problems)
             if is_verbose:
                 print(f"    requests: {len(outcome.plain.asked)} plain, {len(outcome.ours.asked)} with the add-on;")
-                cpu, wall = outcome.ours.stalls
-                print(f"    longest wait: {cpu:.2f} s CPU, {wall:.2f} s; blocked: {sorted(outcome.ours.blocked)}")
+                cpu, other = outcome.ours.stalls
+                print(f"    between two requests: {cpu:.2f} s CPU, {other:.2f} s besides")
+                print(f"    blocked: {sorted(outcome.ours.blocked)}")
                 print(f"    {dict(reasons(outcome.ours))}")
         if is_verbose:
             print(f"    {time.process_time() - begun:.1f} s CPU", flush=True)

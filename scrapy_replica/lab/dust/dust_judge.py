@@ -59,7 +59,7 @@ def halves_of(rows: Sequence[Row]) -> list[Half]:
 
 
 def _candidates(learnt: HostEvidence, judged: HostEvidence) -> list[Candidate]:
-    changes = candidates(learnt)
+    changes = finished(candidates(learnt))
     known: dict[str, Proposal] = {}
     for error in ERRORS:
         for proposal in proposals(learnt, changes, error, SUPPORT, "combined", MAX_DEPTH):

@@ -49,16 +49,19 @@ def learn_in_steps(
         batch.append((evidence, found))
         waiting += len(evidence.forms)
         if waiting > _BATCH_FORMS:
-            rules += _within_budget(batch, epsilon, budget)
+            rules += yield from _within_budget(batch, epsilon, budget)
             batch, waiting = [], 0
-    return rules + _within_budget(batch, epsilon, budget)
+    rules += yield from _within_budget(batch, epsilon, budget)
+    return rules
 
 
-def _within_budget(batch: list[tuple[HostEvidence, list[Proposal]]], epsilon: float, budget: float) -> list[Rule]:
+def _within_budget(
+    batch: list[tuple[HostEvidence, list[Proposal]]], epsilon: float, budget: float
+) -> Generator[None, None, list[Rule]]:
     """Return the proposals of several hosts that keep the wrong removals expected of all of them within the budget."""
     selections = [Selection(evidence) for evidence, _ in batch]
     proposed = [(host, proposal) for host, (_, found) in enumerate(batch) for proposal in found]
-    select(selections, proposed, epsilon, budget)
+    yield from select(selections, proposed, epsilon, budget)
     return [proposal.rule for selection in selections for proposal in selection.chosen]
 
 
@@ -71,7 +74,7 @@ def learn_host(
     for _ in range(ROUNDS):
         before = len(selection.chosen)
         found = yield from _round(current, epsilon, support, judge)
-        select([selection], [(0, proposal) for proposal in found], epsilon, 1.0)
+        yield from select([selection], [(0, proposal) for proposal in found], epsilon, 1.0)
         yield
         if len(selection.chosen) == before:
             break
@@ -84,7 +87,7 @@ def learn_host(
 def _round(
     evidence: HostEvidence, epsilon: float, support: int, judge: RuleJudge | None
 ) -> Generator[None, None, list[Proposal]]:
-    changes = candidates(evidence)
+    changes = yield from candidates(evidence)
     yield
     found = yield from proposals_in_steps(evidence, changes, epsilon, support, "combined", MAX_DEPTH)
     if judge is not None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from scrapy_replica.lab.dust.dust_splits import Row
 from scrapy_replica.urls.learners.evidence import HostEvidence, by_host
+from scrapy_replica.urls.learners.proposing import finished
 from scrapy_replica.urls.learners.selection import Proposal, Selection, select
 from scrapy_replica.urls.rule import Rule
 
@@ -52,6 +53,6 @@ def learn_by_host(
         found = propose(evidence)
         if found:
             selection = Selection(evidence)
-            select([selection], [(0, proposal) for proposal in found], epsilon, budget=1.0)
+            finished(select([selection], [(0, proposal) for proposal in found], epsilon, budget=1.0))
             rules += [proposal.rule for proposal in selection.chosen]
     return rules

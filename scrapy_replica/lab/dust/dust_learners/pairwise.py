@@ -9,7 +9,9 @@ from collections.abc import Hashable, Sequence
 from scrapy_replica.lab.dust.dust_learners.learner import learn_by_host
 from scrapy_replica.urls.learners.candidates import candidates
 from scrapy_replica.urls.learners.contexts import MAX_DEPTH
-from scrapy_replica.urls.learners.proposing import proposals
+from scrapy_replica.urls.learners.evidence import HostEvidence
+from scrapy_replica.urls.learners.proposing import finished, proposals
+from scrapy_replica.urls.learners.selection import Proposal
 from scrapy_replica.urls.rule import Rule
 
 
@@ -18,6 +20,8 @@ def learn(urls: Sequence[str], clusters: Sequence[Hashable], epsilon: float = 0.
 
     One round; the tree's leaves are judged one by one, without an allowance for what was not seen.
     """
-    return learn_by_host(
-        urls, clusters, epsilon, lambda host: proposals(host, candidates(host), epsilon, support, "pairwise", MAX_DEPTH)
-    )
+
+    def learn_host(host: HostEvidence) -> list[Proposal]:
+        return proposals(host, finished(candidates(host)), epsilon, support, "pairwise", MAX_DEPTH)
+
+    return learn_by_host(urls, clusters, epsilon, learn_host)
