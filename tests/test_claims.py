@@ -330,6 +330,22 @@ class TestSamples:
         expected = Outcome.SAME if is_linked else Outcome.OTHER
         assert {one.outcome for one in db.samples.of_url(copy)} == {expected}
 
+    def test_what_only_a_page_leads_to_that_nothing_asked_for_is_beyond(self, db):
+        """It is no request that plain Scrapy makes, so it is none that was saved: a session may have begun there."""
+        front, ours = enter(db, f"http://{CANONICAL}/", f"http://{CANONICAL}/1.html")
+        both, alone, further = (f"http://{CANONICAL}/{name}" for name in ("both", "alone", "further"))
+        crawl = crawl_on(db)
+        db.added.enter(ours)
+        visit(crawl, ours, "a page that nothing asked for and what it says " * 10, [both, alone])
+        ids = {url: known.id for url in (both, alone) for known in db.urls.find([key(url)]).values()}
+        assert db.added.beyond == {*ids.values()}
+        visit(crawl, ids[alone], "another one which only that page leads to " * 10, [further])
+        crawl.recent_links.clear()
+        visit(crawl, front, "the first page of the canonical host " * 10, [both])
+        assert db.added.beyond == {ids[alone], db.urls.known(key(further)).id}
+        del db.added.__dict__["beyond"]  # as a process that begins reads it
+        assert db.added.beyond == {ids[alone], db.urls.known(key(further)).id}
+
     def test_what_another_process_asked_for_by_itself_is_led_to_by_a_page_of_this_one(self, db):
         front, ours = enter(db, f"http://{CANONICAL}/", f"http://{CANONICAL}/1.html")
         crawl = crawl_on(db)

@@ -71,7 +71,7 @@ def status_of(more):
         claims=claims,
         coverage=told["coverage"],
         added=0,
-        of_added=0,
+        beyond=0,
         outside={},
         resting={},
         come_back=Pass(),

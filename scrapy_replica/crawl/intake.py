@@ -76,12 +76,18 @@ class Intake:
         self._has_withdrawn = False
 
     def enter(
-        self, asked: Sequence[tuple[NewUrl, Decision]], *, moved_by: Decision | None = None, are_added: bool = False
+        self,
+        asked: Sequence[tuple[NewUrl, Decision]],
+        *,
+        moved_by: Decision | None = None,
+        are_added: bool = False,
+        via: str | None = None,
     ) -> list[Entered]:
         """Enter URLs as decided, less the samples: as they stand, behind the others, under another URL, or as dropped.
 
         :param moved_by: what was decided about the URL that they stand in the place of.
         :param are_added: they are to decide something.
+        :param via: the URL that redirects to them.
         """
         rows: list[Entry] = []
         places, pending = [], Pending()
@@ -93,7 +99,9 @@ class Intake:
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._note_entered(row, url_id, what)
-            self._count_added(url_id, what, is_added=row.is_moved or are_added, is_for_claim=row.is_for_claim)
+            is_added = row.is_moved or are_added
+            finder = row.new.parent if via is None else self._id_of(via)
+            self._count_added(url_id, what, finder, is_added=is_added, is_for_claim=row.is_for_claim)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -177,8 +185,13 @@ class Intake:
             url = other
         return url
 
-    def _count_added(self, url_id: int, what: Found, *, is_added: bool, is_for_claim: bool = False) -> None:
-        """Take note of what is fetched although nobody asked for it: it makes what is saved less."""
+    def _count_added(
+        self, url_id: int, what: Found, finder: int | None, *, is_added: bool, is_for_claim: bool = False
+    ) -> None:
+        """Take note of what is fetched although nobody asked for it, and of what only that leads to.
+
+        Both make what is saved less.
+        """
         if not is_for_claim:
             self._replacing.discard(url_id)
         if is_added and what is Found.NEW:
@@ -186,7 +199,16 @@ class Intake:
             if is_for_claim:
                 self._replacing.add(url_id)
         elif not is_added:
-            self._store.added.remove(url_id)
+            self._note_asked(url_id, what, finder)
+
+    def _note_asked(self, url_id: int, what: Found, finder: int | None) -> None:
+        added = self._store.added
+        if not added.leads_beyond(finder):
+            added.remove(url_id)
+        elif what is Found.NEW:
+            added.enter(url_id, is_beyond=True)
+        elif url_id in added.ids:
+            added.remove(url_id)
 
     def _note_entered(self, row: Entry, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
@@ -221,6 +243,10 @@ class Intake:
             # What is demoted is suppressed itself; a probe, or what a check drew, is wanted for its own sake.
             if not row.is_demoted and row.score < URGENT:
                 self._forget(row)
+
+    def _id_of(self, url: str) -> int | None:
+        known = self._store.urls.known(self.key(url))
+        return None if known is None else known.id
 
     def _forget(self, row: UrlRow) -> None:
         self._store.urls.forget(row.id)
@@ -328,7 +354,7 @@ class Intake:
             return None
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
-        self._count_added(url_id, found, is_added=True)
+        self._count_added(url_id, found, new.parent, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None
 
 

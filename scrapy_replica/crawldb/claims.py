@@ -184,25 +184,35 @@ class SuppressedTable(Table):
 
 
 class AddedTable(Table):
-    """One row for each URL that the add-on asked for by itself: what was saved is so many fetches less.
+    """One row for each URL that the add-on asked for by itself, and for each *beyond*: only pages of these lead there.
 
-    Their ids are held in memory, because every URL that is entered asks: there are fewer than pages.
+    What was saved is so many fetches less. Their ids are held in memory, because every URL that is entered asks.
     """
 
     @cached_property
     def ids(self) -> set[int]:
-        """The ids of all; what other processes wrote is added by who hears of it."""
-        return {url_id for (url_id,) in self._read("SELECT url FROM added")}
+        """The ids of those asked for; what other processes wrote is added by who hears of it."""
+        return {url_id for (url_id,) in self._read("SELECT url FROM added WHERE NOT is_beyond")}
 
-    def enter(self, url_id: int) -> None:
-        """Write down that nothing asked for the URL of that id."""
-        self.ids.add(url_id)
-        self._write("INSERT OR IGNORE INTO added VALUES (?)", (url_id,))
+    @cached_property
+    def beyond(self) -> set[int]:
+        """The ids of those beyond: 90 bytes each, most of a crawl where each URL that is made up begins a session."""
+        return {url_id for (url_id,) in self._read("SELECT url FROM added WHERE is_beyond")}
+
+    def enter(self, url_id: int, *, is_beyond: bool = False) -> None:
+        """Write down that nothing asked for the URL of that id, or only what *is beyond*."""
+        (self.beyond if is_beyond else self.ids).add(url_id)
+        self._write("INSERT OR IGNORE INTO added VALUES (?, ?)", (url_id, is_beyond))
+
+    def leads_beyond(self, url_id: int | None) -> bool:
+        """Tell whether what the page of that id leads to is beyond, unless another page leads there."""
+        return url_id in self.ids or url_id in self.beyond
 
     def remove(self, url_id: int) -> None:
         """Write down that something asked for the URL of that id after all, if nothing had."""
-        if url_id in self.ids:
-            self.ids.remove(url_id)
+        if url_id in self.ids or url_id in self.beyond:
+            self.ids.discard(url_id)
+            self.beyond.discard(url_id)
             self._write("DELETE FROM added WHERE url = ?", (url_id,))
 
 

@@ -172,8 +172,8 @@ class Status(NamedTuple):
     coverage: Coverage
     added: int
     """URLs that are fetched for the add-on's sake, and that nothing asked for."""
-    of_added: int
-    """Those of :attr:`dropped` that rules left out and that were found on one of these."""
+    beyond: int
+    """URLs that only pages of these, or of one another, lead to, and that were fetched or dropped."""
     outside: Mapping[str, int]
     """Links that are out of scope: value of ``urls.scope.Outside`` -> number, most first."""
     resting: Mapping[str, float]
@@ -195,10 +195,10 @@ class Status(NamedTuple):
     def n_saved(self) -> int:
         """Requests that were saved, at least: what only dropped URLs lead to is not known.
 
-        URLs that are not fetched, less those that are fetched in their place or to decide about them, and less what was
-        found there and left out by rules: a URL without its session begins another one.
+        URLs that are not fetched, less those that are fetched in their place or to decide about them, and less what
+        only these lead to: a URL without its session begins another one.
         """
-        return max(0, sum(self.saved.values()) - self.added - self.of_added)
+        return max(0, sum(self.saved.values()) - self.added - self.beyond)
 
     @property
     def saved_share(self) -> float:

@@ -99,8 +99,8 @@ def _beside(path: str, own: str, folder: list[str]) -> str:
 
 
 def _path(url: str) -> str:
-    """Return host and path of *url*, in small letters."""
-    return url.partition("://")[2].partition("?")[0].partition(";")[0].lower()
+    """Return host and path of *url*, in small letters and without ``www.``."""
+    return url.partition("://")[2].partition("?")[0].partition(";")[0].lower().removeprefix("www.")
 
 
 def _hashed(told: str, seed: int = 0) -> int:

@@ -36,7 +36,7 @@ class Gathering:
             self._add({"meta": "meta", "seed_hosts": "seeds", "query_terms": "forms"}[table], key[0])
         elif row is None:
             return
-        elif table == "added":
+        elif table == "added" and not row[1]:
             self._added.add(row[0])
         elif table == "visits":
             self._visits.append(row[0])

@@ -92,7 +92,8 @@ CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
     hash INTEGER PRIMARY KEY
 );
 CREATE TABLE added (                  -- URLs that are fetched for the add-on's sake, and that nothing asked for
-    url INTEGER PRIMARY KEY           -- urls.id
+    url INTEGER PRIMARY KEY,          -- urls.id
+    is_beyond INTEGER NOT NULL        -- whether it is one that only pages of these lead to instead
 );
 CREATE TABLE names (                  -- other URLs that pages say are theirs
     key INTEGER PRIMARY KEY,          -- urls.key of that URL, which may not be known

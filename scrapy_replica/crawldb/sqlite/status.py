@@ -18,7 +18,7 @@ from scrapy_replica.crawldb.revisits import LAST_PASS, Pass
 from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, WAITING
+from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, WAITING
 from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Traffic
 from scrapy_replica.decision import Action, Reason
 
@@ -48,9 +48,7 @@ UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 
 HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
 """URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
-
-OF_ADDED = f"SUM(reason = '{Reason.DUST_RULE.value}' AND EXISTS (SELECT 1 FROM added WHERE added.url = urls.parent))"
-"""Those of a rule that were found on a page that nothing asked for: they may be of a session that began with it."""
+BEYOND = f"FROM added JOIN urls ON urls.id = added.url WHERE is_beyond AND state IN ({DONE}, {DROPPED})"
 
 
 class FigureReader:
@@ -94,7 +92,7 @@ class StatusReader(FigureReader):
         dropped = dict(self._read(f"SELECT host, COUNT(*) FROM urls WHERE state = {DROPPED} GROUP BY host"))
         total = reduce(Traffic.plus, traffic.values(), Traffic())
         n_hosts, hosts = self._hosts(traffic, {row[0]: row[2] for row in rows}, waiting, dropped, begin, most)
-        decisions, dropped_for, of_added = self._decisions()
+        decisions, dropped_for = self._decisions()
         return Status(
             spider=(self._connection.meta(SPIDER) or b"").decode(),
             has_topic=self._connection.meta(RELEVANCE) is not None,
@@ -114,8 +112,8 @@ class StatusReader(FigureReader):
             tested=SampleTable(self._connection).tested(),
             claims=self._claims(end),
             coverage=self._coverage(sum(waiting.values()), total),
-            added=self._count("SELECT COUNT(*) FROM added"),
-            of_added=of_added,
+            added=self._count("SELECT COUNT(*) FROM added WHERE NOT is_beyond"),
+            beyond=self._count(f"SELECT COUNT(*) {BEYOND}"),
             outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
             resting=load(self._connection.meta(RESTS)),
             come_back=Pass.load(self._connection.meta(LAST_PASS)),
@@ -189,20 +187,16 @@ class StatusReader(FigureReader):
         hosts = sorted(found.values(), key=lambda host: (-host.traffic.fetches, -host.waiting, host.host))
         return len(hosts), hosts[:most]
 
-    def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int], int]:
-        """Return the number of decisions by reason and action, of URLs that are dropped by reason, and of those that
-        :data:`OF_ADDED` counts.
-        """
+    def _decisions(self) -> tuple[dict[tuple[Reason, Action], int], dict[Reason, int]]:
+        """Return the number of decisions by reason and action, and of URLs that are dropped by reason."""
         made = self._read("SELECT reason, action, COUNT(*) FROM decisions GROUP BY reason, action")
         counts = ", ".join(f"SUM(reason = '{reason.value}')" for reason in Reason)  # GROUP BY would sort
-        *dropped, of_added = self._read(
-            f"SELECT {counts}, {OF_ADDED} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url"
-            f" WHERE state = {DROPPED}"
+        dropped = self._read(
+            f"SELECT {counts} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url WHERE state = {DROPPED}"
         ).fetchone()
         return (
             {(Reason(reason), Action(action)): count for reason, action, count in made},
             {reason: count for reason, count in zip(Reason, dropped, strict=True) if count},
-            of_added or 0,
         )
 
 
