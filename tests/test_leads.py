@@ -32,6 +32,7 @@ def is_news(one, other):
         ("http://a.example/x?sid=1", "http://a.example/x?sid=2"),
         ("http://a.example/x;jsessionid=1", "http://a.example/x;jsessionid=2"),
         ("http://a.example/x", "https://a.example/x"),
+        ("http://a.example/x", "http://www.a.example/x"),
         (("http://a.example/cart", "Cart (3)"), ("http://a.example/cart", "Cart (12)")),
     ],
 )

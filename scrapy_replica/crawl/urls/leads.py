@@ -25,9 +25,10 @@ def leads_of(page: Page) -> dict[Lead, str]:
     Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
     page have one path and one text, as "details" in a listing, their arguments tell them apart, without those that all
     have and that are not in the path of the page: a list may get a new number each time that it is fetched. Nor how its
-    path is spelt: a server that ignores case leads each time to what seems new, and every rule about it ends. Below
-    another directory (a version, a session), or with other arguments of its own, a page leads to the same places beside
-    it. A path that names the page itself, as where to come back to, is the same for all names of the page.
+    path is spelt, nor ``www.``: a server that ignores case, or has both names, leads each time to what seems new, and
+    every rule about it ends. Below another directory (a version, a session), or with other arguments of its own, a page
+    leads to the same places beside it. A path that names the page itself, as where to come back to, is the same for all
+    names of the page.
     """
     own, arguments = _path(page.url), frozenset(_arguments(page.url))
     folder = own.split("/")[:-1]
