@@ -82,9 +82,10 @@ class Dust:
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
         host.gates.read(page.links)
         leads = leads_of(page)
-        news = host.pages.news(leads)
+        news, first_met = host.pages.news(leads), host.pages.first_met(leads)
         if news and cluster is not None and host.pages.has(cluster):
-            news = frozenset(lead for lead in news if not self._rules.is_known_place(leads[lead]))
+            known = frozenset(lead for lead in news if self._rules.is_known_place(leads[lead]))
+            news, first_met = news - known, first_met - known
         if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
             twin = None  # another version, or what another callback got
         asks_more = asks_more or observation.gives_news
@@ -104,7 +105,7 @@ class Dust:
             host.pages.keep_text((form, *came_by), page.signature)
         host.pages.meet(leads, cluster)
         aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), host.name, form)]
-        self._enter(host, form, url_id, content, cluster, aliases, news)
+        self._enter(host, form, url_id, content, cluster, aliases, first_met)
         self._hold_against_gates(host, form, None, url_id, number, findings)
         if cluster is not None and is_closed(page) and (place := host.gates.first_shown(cluster, form)) != form:
             self._look_for_gate(host, form, place, is_page=True)
@@ -119,10 +120,10 @@ class Dust:
         content: int | None,
         cluster: int | None,
         aliases: Sequence[str],
-        news: Collection[Lead],
+        first_met: Collection[Lead],
     ) -> None:
         """Write down what the page at *form* is on its *host*, and where it is the first to lead."""
-        kept = sorted(news)[: host.pages.room]
+        kept = sorted(first_met)[: host.pages.room]
         first = None if self._db.urls.is_first(url_id) else self._db.pages.leads(url_id)  # of a page that changed
         told = json.dumps(aliases) if aliases else None
         self._db.pages.set_content(url_id, content, cluster, told, (first or b"") + pack_leads(kept))

@@ -105,6 +105,12 @@ class HostPages:
         """Return those of the *leads* of a page that no page before had, nor one that lies elsewhere beside itself."""
         return frozenset(lead for lead in leads if self._leads.keys().isdisjoint(lead))
 
+    def first_met(self, leads: Iterable[Lead]) -> frozenset[Lead]:
+        """Return those of the *leads* of a page that no page before had as they stand, whether they are news or not:
+        each page may have a version for print beside it, and by its other names leads to that one.
+        """
+        return frozenset(lead for lead in leads if lead[0] not in self._leads)
+
     def meet(self, leads: Iterable[Lead], cluster: int | None) -> None:
         """Take note that a page of *cluster* leads there as well: what others lead to hangs on no page of them."""
         for one in (one for lead in leads for one in lead):
