@@ -48,7 +48,15 @@ UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 
 HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
 """URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
-BEYOND = f"FROM added JOIN urls ON urls.id = added.url WHERE is_beyond AND state IN ({DONE}, {DROPPED})"
+IN_TRAP = (
+    "SELECT 1 FROM decisions INDEXED BY decided"
+    f" WHERE decisions.url = added.url AND reason = '{Reason.TRAP_BUDGET.value}' AND action = 'drop'"
+)
+BEYOND = (
+    "FROM added JOIN urls ON urls.id = added.url"
+    f" WHERE is_beyond AND (state = {DONE} OR (state = {DROPPED} AND NOT EXISTS ({IN_TRAP})))"
+)
+"""URLs that only those lead to which nothing asked for. What one further on in a trap leads to its pages reach, too."""
 
 
 class FigureReader:
