@@ -346,6 +346,18 @@ class TestSamples:
         del db.added.__dict__["beyond"]  # as a process that begins reads it
         assert db.added.beyond == {ids[alone], db.urls.known(key(further)).id}
 
+    @pytest.mark.parametrize("is_beyond", [False, True])
+    def test_of_what_only_such_pages_lead_to_no_page_is_the_only_finder(self, db, is_beyond):
+        """In a session of its own all that a page leads to has names of its own: 1,954 of 168 requests were made."""
+        (front,) = enter(db, f"http://{CANONICAL}/")
+        crawl, url = crawl_on(db), f"http://{CANONICAL}/1.html"
+        new = NewUrl(url, CANONICAL, key(url), parent=front, permission=Permission.AS_ASKED)
+        crawl.intake.enter([(new, FETCH)])
+        found = db.urls.known(key(url)).id
+        if is_beyond:
+            db.added.enter(found, is_beyond=True)
+        assert crawl.evidence._settling.finder_of_news(found) == (None if is_beyond else front)
+
     def test_what_another_process_asked_for_by_itself_is_led_to_by_a_page_of_this_one(self, db):
         front, ours = enter(db, f"http://{CANONICAL}/", f"http://{CANONICAL}/1.html")
         crawl = crawl_on(db)

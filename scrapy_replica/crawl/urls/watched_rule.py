@@ -69,8 +69,12 @@ class WatchedRule:
         self.id, self.is_manual, self.state = row.id, row.is_manual, Standing(row.state)
         self.rule = Rule.from_dict(row.rule)
         self.right, self.wrong, self.images = row.right, row.wrong, row.images
-        self.linked = 0
-        """Images among them that pages led to, as far as they were seen in this run."""
+        self.linked: set[str] = set()
+        """The first images among them that pages led to, as far as they were seen in this run.
+
+        All pages of a session lead home, which is one image: one crawl of 276 requests took 821 when it was counted
+        with each of them.
+        """
         self.wrong_pairs: list[Pair] = []
         """The first of this run."""
         self.proofs = list(row.proofs)
@@ -109,7 +113,7 @@ class WatchedRule:
     @property
     def are_images_linked(self) -> bool:
         """Whether pages lead to its images, which are not made up by it alone."""
-        return self.is_manual or self.linked >= IMAGES_NEEDED
+        return self.is_manual or len(self.linked) >= IMAGES_NEEDED
 
     @property
     def level(self) -> Level:
@@ -208,15 +212,16 @@ class WatchedRule:
         pair = self.changed.pair(form, cluster, url_id, known)
         if pair is None or not host.are_told(pair.cluster, pair.other):
             return
-        self.linked += self._is_linked(pair, host)
+        self._note_linked(pair, host)
         if pair.is_same or not host.look_alike(pair.cluster, pair.other):
             self.places.record(self._place(pair.form, pair.image, pair.callback), is_same=pair.is_same)
         else:
             self._further.add(form)
 
-    @staticmethod
-    def _is_linked(pair: Pages, host: HostPages) -> bool:
-        return pair.is_same and pair.is_image_known and pair.image not in host.unlinked
+    def _note_linked(self, pair: Pages, host: HostPages) -> None:
+        is_linked = pair.is_same and pair.is_image_known and pair.image not in host.unlinked
+        if is_linked and len(self.linked) < IMAGES_NEEDED:
+            self.linked.add(pair.image)
 
     def observe(
         self, form: str, cluster: int | None, url_id: int, host: HostPages, is_stale: Callable[[str], bool]
@@ -239,7 +244,7 @@ class WatchedRule:
             self._further.add(form)  # lists of links that change with each fetch tell nothing, unless they bring news
             return Settled(found.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
         self.images += found.is_image_known and is_same
-        self.linked += self._is_linked(found, host)
+        self._note_linked(found, host)
         self.record(found.form, found.image, found.callback, is_same=is_same)
         return Settled(found.url_id, Outcome.SAME if is_same else Outcome.OTHER, (self.id,))
 
