@@ -149,11 +149,8 @@ class TestProofs:
     def test_a_spelling_that_waits_stands_for_others_where_one_rule_makes_up_the_form(self):
         host = HostRules("a.example", ())
         order, session = (host.take(row(n, Step("drop", name), right=9), {}) for n, name in ((1, "zref"), (2, "zsid")))
-        order.linked, order.images, session.images = (
-            {*range(9)},
-            9,
-            9,
-        )  # pages lead to URLs without the one, and not the other
+        # Pages lead to URLs without the one, and not without the other.
+        order.linked, order.images, session.images = {*range(9)}, 9, 9
         for n in range(3):
             order.record(f"http://a.example/{n}?zref=1&zsid=7", f"http://a.example/{n}?zsid=7", 0, is_same=True)
             session.record(f"http://a.example/{n}?zsid=7", f"http://a.example/{n}", 0, is_same=True)

@@ -204,18 +204,16 @@ def test_a_rule_does_not_act_where_a_page_differs_from_the_one_that_names_its_fo
     assert not watched.holds(*asked)
 
 
-@pytest.mark.parametrize(
-    ("names", "are_given", "is_linked"), [("xxx", "", False), ("xy", "", True), ("xy", "y", False)]
-)
+@pytest.mark.parametrize(("names", "given", "is_linked"), [("xxx", "", False), ("xy", "", True), ("xy", "y", False)])
 def test_pages_lead_to_urls_without_a_session_where_they_lead_to_two_that_the_user_did_not_give(
-    names, are_given, is_linked
+    names, given, is_linked
 ):
     """The front page is one, however many sessions lead there: 821 of 276 requests were made."""
     host = HostPages()
     watched = WatchedRule(RuleRow(1, clean_param(HOST, "sid").to_dict(), Standing.IN_FORCE, False, 3, 0, 0, []))
     for n, name in enumerate(names):
         form, content = f"http://{HOST}/{name}", ord(name) << 20
-        if name in are_given:
+        if name in given:
             host.unlinked.add(form)
         host.add(form, content, content)
         watched.observe(f"{form}?sid={n}", content, n + 1, host, lambda form: False)
