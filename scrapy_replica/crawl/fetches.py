@@ -172,8 +172,25 @@ class Fetches(Parts):
         A page that had no links is shown to the strategy now. *asks_more*: the callback asked for a URL that is new and
         does not stand on the page.
         """
-        if observation.url_id in self.outlinks.unshown:
+        if observation.url_id in self.outlinks.unshown and not observation.held:
             self.outlinks.scores(observation, ())
+        if observation.held and (asks_more or observation.gives_news):
+            with self.store.span():
+                self.outlinks.follow_held(observation, is_repeat=False)
+        try:
+            self._end_callback(observation, callback, asks_more=asks_more)
+        finally:
+            if observation.held:
+                with self.store.span():
+                    self.outlinks.follow_held(observation, is_repeat=self.dust.is_repeat(observation.page.url))
+        # What has too little text to tell, data among it, may be what the user wants; so may a near duplicate.
+        is_content = observation.novelty is not Novelty.EXACT_DUPLICATE or observation.gives_news
+        is_content = is_content and not observation.is_known and not observation.is_collected
+        if self.config.topic is not None:
+            is_content = is_content and observation.relevance > 0.5
+        self.checks.end(observation.url_id, is_content=is_content)
+
+    def _end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         with self.store.span():
             if asks_more:
                 self.guard.leads_on(observation.page.url, observation.page.host)
@@ -187,12 +204,6 @@ class Fetches(Parts):
             self.scope_check.check_news()
             if not observation.is_known:
                 self.own_names.add(observation.page, observation.url_id, callback)
-        # What has too little text to tell, data among it, may be what the user wants; so may a near duplicate.
-        is_content = observation.novelty is not Novelty.EXACT_DUPLICATE or observation.gives_news
-        is_content = is_content and not observation.is_known and not observation.is_collected
-        if self.config.topic is not None:
-            is_content = is_content and observation.relevance > 0.5
-        self.checks.end(observation.url_id, is_content=is_content)
 
     def observe_failure(
         self,

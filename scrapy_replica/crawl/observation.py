@@ -39,3 +39,5 @@ class Observation:
     """Links of it that were dropped because the page repeats its twin."""
     unfollowed: Sequence[Link] = ()
     """Links that are still to be entered, of a page that has very many."""
+    held: Sequence[Link] = ()
+    """Links that are entered if it turns out that no other page has them, of a page that nothing asked for."""

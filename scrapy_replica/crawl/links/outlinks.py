@@ -69,7 +69,13 @@ class Outlinks:
             self._recent_links.update(scores)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
-        """Enter those of the *links* of the page just observed that are in scope, the first ones now."""
+        """Enter those of the *links* of the page just observed that are in scope, the first ones now.
+
+        Those of a page that nothing asked for wait for its callback to end (:meth:`follow_held`).
+        """
+        if links and not (observation.is_known or observation.held) and self._nothing_asked_for(observation):
+            observation.held = links
+            return
         is_open = self._scope.is_open
         observation.unfollowed = links if is_open else self._scope.links_of(observation.page).of(links)
         self.follow_more(observation)
@@ -84,6 +90,25 @@ class Outlinks:
             asked = [self._link(observation, url, score) for url, score in new]
         entered = self._intake.enter(asked)
         self.note(observation, [(new, one.decision) for (new, _), one in zip(asked, entered, strict=True)])
+
+    def follow_held(self, observation: Observation, *, is_repeat: bool) -> None:
+        """Enter the links that were held, unless the page *is a repeat* of another one of its host, which has them.
+
+        It may begin a session, in which all has names of its own: of 168 requests of plain Scrapy 1,954 were made. What
+        stands for others is asked for in their place, and has to lead where they do.
+        """
+        key = self._store.urls.key_of(observation.url_id)
+        if is_repeat and key is not None and not self._store.suppressed.claims_for(key):
+            self._counts["frontier/unneeded"] += len(observation.held)
+            self.scores(observation, ())
+        else:
+            self.follow(observation, observation.held)
+            while observation.unfollowed:
+                self.follow_more(observation)
+        observation.held = ()
+
+    def _nothing_asked_for(self, observation: Observation) -> bool:
+        return self._store.added.leads_beyond(observation.url_id)
 
     def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter those of the *links* of a page that was observed before which nothing is known of."""

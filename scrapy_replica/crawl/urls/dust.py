@@ -138,6 +138,13 @@ class Dust:
         mine, theirs = clusters.get(form), clusters.get(form_of(other))
         return None if mine is None or theirs is None else mine == theirs
 
+    def is_repeat(self, url: str) -> bool:
+        """Tell whether the page at *url* is another one of its host, and leads nowhere where none led before."""
+        form = form_of(url)
+        clusters = self._rules.hosts.of(parse(form).host).pages.clusters
+        mine = clusters.get(form)
+        return mine is not None and any(one == mine and other != form for other, one in clusters.items())
+
     def led_to_news(self, url: str, samples_of: Collection[int]) -> DustFindings:
         """Take note that *url*, a sample of rules (their ids), alone led to news: it is not what rules took it for."""
         findings, form = DustFindings(), form_of(url)
