@@ -132,7 +132,7 @@ async def test_sites_that_were_drawn(number, share):
 @pytest.mark.parametrize("number", [10, 40])
 @pytest.mark.asyncio
 async def test_proofs_begin_no_sessions_that_are_followed(number):
-    """457 of 353 requests were made, and 1,046 of 758: on the second all pages lead home, and each was taken to show that
+    """457 of 353 requests were made, and 1,046 of 758, where all pages lead home: each was taken to show that
     there are links without a session.
     """
     site = drawn.site(number)
