@@ -372,6 +372,29 @@ class TestSamples:
         assert crawl.counts["frontier/unneeded"] == (not is_followed)
         assert ours not in crawl.outlinks.unshown
 
+    def test_of_one_that_is_fetched_again_the_links_are_entered(self, db):
+        """Who is killed before its callback is through fetches it again, and by then it is known."""
+        asked, ours = enter(db, f"http://{CANONICAL}/1.html?sid=1", f"http://{CANONICAL}/1.html")
+        crawl, says = crawl_on(db), "what this page has to say of the things in the world " * 10
+        db.added.enter(ours)
+        crawl.end_callback(visit(crawl, asked, says, [f"http://{CANONICAL}/2.html?sid=1"]))
+        there = f"http://{CANONICAL}/2.html?sid=2"
+        again = visit(crawl, ours, says, [there])
+        assert db.urls.known(key(there)) is None
+        again.is_known, again.held = True, ()
+        crawl.outlinks.follow_new(again, again.page.links)
+        assert db.urls.known(key(there)) is not None
+
+    @pytest.mark.parametrize("is_added", [False, True])
+    def test_where_such_a_url_redirects_is_beyond(self, db, is_added):
+        """A URL without a session redirects to one that it begins: 367 requests were told to be saved, and 351 were."""
+        (asked,) = enter(db, f"http://{CANONICAL}/home")
+        crawl, url = crawl_on(db), f"http://{CANONICAL}/7/home"
+        if is_added:
+            db.added.enter(asked)
+        crawl.intake.enter([(NewUrl(url, CANONICAL, key(url)), FETCH)], via=f"http://{CANONICAL}/home")
+        assert (db.urls.known(key(url)).id in db.added.beyond) is is_added
+
     @pytest.mark.parametrize("is_beyond", [False, True])
     def test_of_what_only_such_pages_lead_to_no_page_is_the_only_finder(self, db, is_beyond):
         """In a session of its own all that a page leads to has names of its own: 1,954 of 168 requests were made."""

@@ -244,8 +244,8 @@ class ReplicaScheduler(BaseScheduler):
             permission=permission,
             slot=slot,
         )
-        via = request.meta.get("redirect_urls", [None])[-1]
-        entered = self._crawl.intake.enter([(new, decision)], via=via)[0]
+        via = request.meta.get("redirect_urls") or [None]
+        entered = self._crawl.intake.enter([(new, decision)], via=via[-1])[0]
         if found_on is not None and permission < Permission.AS_ASKED:
             self._crawl.outlinks.note(found_on, [(new, entered.decision)])
         return entered.is_waiting

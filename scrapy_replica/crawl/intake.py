@@ -89,6 +89,7 @@ class Intake:
         :param are_added: they are to decide something.
         :param via: the URL that redirects to them.
         """
+        redirecting = None if via is None else self._store.urls.known(self.key(via))
         rows: list[Entry] = []
         places, pending = [], Pending()
         for new, decision in asked:
@@ -99,8 +100,8 @@ class Intake:
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._note_entered(row, url_id, what)
+            finder = row.new.parent if redirecting is None else redirecting.id
             is_added = row.is_moved or are_added
-            finder = row.new.parent if via is None else self._id_of(via)
             self._count_added(url_id, what, finder, is_added=is_added, is_for_claim=row.is_for_claim)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
@@ -186,12 +187,9 @@ class Intake:
         return url
 
     def _count_added(
-        self, url_id: int, what: Found, finder: int | None, *, is_added: bool, is_for_claim: bool = False
+        self, url_id: int, what: Found, finder: int | None = None, *, is_added: bool, is_for_claim: bool = False
     ) -> None:
-        """Take note of what is fetched although nobody asked for it, and of what only that leads to.
-
-        Both make what is saved less.
-        """
+        """Take note of what is fetched although nobody asked for it, or only that leads there: less is saved."""
         if not is_for_claim:
             self._replacing.discard(url_id)
         if is_added and what is Found.NEW:
@@ -199,16 +197,7 @@ class Intake:
             if is_for_claim:
                 self._replacing.add(url_id)
         elif not is_added:
-            self._note_asked(url_id, what, finder)
-
-    def _note_asked(self, url_id: int, what: Found, finder: int | None) -> None:
-        added = self._store.added
-        if not added.leads_beyond(finder):
-            added.remove(url_id)
-        elif what is Found.NEW:
-            added.enter(url_id, is_beyond=True)
-        elif url_id in added.ids:
-            added.remove(url_id)
+            self._store.added.ask(url_id, finder, is_new=what is Found.NEW)
 
     def _note_entered(self, row: Entry, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
@@ -243,10 +232,6 @@ class Intake:
             # What is demoted is suppressed itself; a probe, or what a check drew, is wanted for its own sake.
             if not row.is_demoted and row.score < URGENT:
                 self._forget(row)
-
-    def _id_of(self, url: str) -> int | None:
-        known = self._store.urls.known(self.key(url))
-        return None if known is None else known.id
 
     def _forget(self, row: UrlRow) -> None:
         self._store.urls.forget(row.id)
@@ -354,7 +339,7 @@ class Intake:
             return None
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
-        self._count_added(url_id, found, new.parent, is_added=True)
+        self._count_added(url_id, found, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None
 
 

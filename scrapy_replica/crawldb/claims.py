@@ -208,6 +208,14 @@ class AddedTable(Table):
         """Tell whether what the page of that id leads to is beyond, unless another page leads there."""
         return url_id in self.ids or url_id in self.beyond
 
+    def ask(self, url_id: int, finder: int | None, *, is_new: bool) -> None:
+        """Write down that the page of the id *finder*, or the user, asked for the URL of that id."""
+        is_beyond = self.leads_beyond(finder)
+        if is_beyond and is_new:
+            self.enter(url_id, is_beyond=True)
+        elif not is_beyond or url_id in self.ids:
+            self.remove(url_id)
+
     def remove(self, url_id: int) -> None:
         """Write down that something asked for the URL of that id after all, if nothing had."""
         if url_id in self.ids or url_id in self.beyond:

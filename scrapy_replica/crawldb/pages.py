@@ -49,6 +49,11 @@ class HostPage(NamedTuple):
     aliases: str | None
     leads: bytes | None
 
+    @property
+    def is_given(self) -> bool:
+        """Whether no page led there: the user gave it, or a redirect."""
+        return self.parent is None
+
 
 class TextPlace(NamedTuple):
     """Where a text stands on some host."""

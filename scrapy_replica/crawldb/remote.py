@@ -61,6 +61,11 @@ class RemotePage(NamedTuple):
     aliases: str | None
     leads: bytes | None
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the user gave it."""
+        return self.depth == 0
+
 
 class FoundUrl(NamedTuple):
     """A URL as another process found it."""

@@ -73,7 +73,8 @@ class Outlinks:
 
         Those of a page that nothing asked for wait for its callback to end (:meth:`follow_held`).
         """
-        if links and not (observation.is_known or observation.held) and self._nothing_asked_for(observation):
+        is_first = not (observation.is_known or observation.held)
+        if links and is_first and self._store.added.leads_beyond(observation.url_id):
             observation.held = links
             return
         is_open = self._scope.is_open
@@ -106,9 +107,6 @@ class Outlinks:
             while observation.unfollowed:
                 self.follow_more(observation)
         observation.held = ()
-
-    def _nothing_asked_for(self, observation: Observation) -> bool:
-        return self._store.added.leads_beyond(observation.url_id)
 
     def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter those of the *links* of a page that was observed before which nothing is known of."""

@@ -115,8 +115,7 @@ class CrawlRules:
     def _add_page(self, host: HostRules, form: str, page: HostPage | RemotePage) -> None:
         aliases, leads = json.loads(page.aliases or "[]"), unpack_leads(page.leads or b"")
         host.pages.add(form, page.content, page.cluster, aliases, leads)
-        is_given = page.depth == 0 if isinstance(page, RemotePage) else page.parent is None
-        if is_given or page.url_id in self._db.added.ids:
+        if page.is_given or page.url_id in self._db.added.ids:
             host.pages.unlinked.add(form)
 
     def forget(self, host: str) -> None:

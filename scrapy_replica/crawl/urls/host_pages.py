@@ -196,6 +196,12 @@ class HostPages:
         """Return the cluster of the page at *form*, or of the one that it leads to."""
         return self.clusters.get(form, self._aliases.get(form))
 
+    def is_repeat(self, form: str) -> bool:
+        """Tell whether the page at *form* is that at another one."""
+        cluster = self.clusters.get(form)
+        is_met = cluster is not None and self._sizes.get(cluster, 0) > 1  # where other names of its own count as well
+        return is_met and any(one == cluster and other != form for other, one in self.clusters.items())
+
     def _check_name(self, name: str, form: str, cluster: int) -> None:
         """Take note of whether the page at *form*, which *name* is a name of, is the first page of that name."""
         if self._namers.get(name, form) != form:
