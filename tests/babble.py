@@ -1,24 +1,22 @@
-"""Text that a machine made up: Markov chains over the project's own documentation, as mazes for crawlers print it."""
+"""Text that a machine made up: Markov chains over prose that somebody wrote, as mazes for crawlers print it."""
 
 from __future__ import annotations
 
-import re
+import gzip
+import json
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from random import Random
 
-DOCS = Path(__file__).parents[1] / "docs"
-"""Prose that somebody wrote, in every checkout."""
+PROSE = Path(__file__).with_name("prose.json.gz")
+"""Kept paragraphs of the documentation: each edit of the pages themselves drew other mazes, and tests failed by it."""
 
 
 @cache
 def paragraphs() -> dict[str, list[str]]:
     """Name of each page of the documentation -> its paragraphs of prose."""
-    found = {}
-    for file in sorted(DOCS.glob("*.rst")):
-        parts = re.split(r"\n\s*\n", file.read_text(encoding="utf-8"))
-        found[file.stem] = [" ".join(part.split()) for part in parts if len(part.split()) > 25 and "   " not in part]
+    found: dict[str, list[str]] = json.loads(gzip.decompress(PROSE.read_bytes()))
     return found
 
 
