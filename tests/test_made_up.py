@@ -102,6 +102,21 @@ class TestCalled:
         assert made_up.maze_of("http://a.example/maze/new", None) is None
         assert made_up.maze_of("http://a.example/real/new", 3) is None
 
+    def test_what_the_first_pages_of_a_maze_that_is_known_late_lead_to(self):
+        """Of 120 words a line, as the last three have it: known from ninety pages, whose first ones led to 300 URLs."""
+        made_up = MadeUp()
+        for n in range(3 * WINDOW):
+            assert made_up.maze_of("http://a.example/maze/x", 0) is None
+            made_up.observe(page(n, "\n".join(babble((11, n, part), 120, order=3) for part in range(3))), n, "en")
+        assert made_up.maze_of("http://a.example/maze/x", 0) is not None
+
+    def test_what_real_pages_lead_to_before_a_maze_begins_beside_them(self):
+        made_up = MadeUp()
+        for n, text in enumerate([*real_pages()[: 2 * WINDOW], *map(babble, range(2 * WINDOW))]):
+            made_up.observe(page(n, text), n, "en")
+        assert made_up.maze_of("http://a.example/maze/x", 4 * WINDOW - 1) is not None
+        assert made_up.maze_of("http://a.example/maze/x", 0) is None
+
     def test_real_pages_open_the_place_again(self):
         made_up, texts = MadeUp(), real_pages()[:WINDOW]
         for number in range(WINDOW):

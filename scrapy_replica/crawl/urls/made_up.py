@@ -250,8 +250,8 @@ class MadeUp:
             place.kind = TrapKind.LABYRINTH  # whatever it says: of made-up text less waits
         elif self._is_made_up(place):
             place.kind = TrapKind.MADE_UP
-        else:
-            place.ids = dict.fromkeys([*place.ids][-WINDOW:])
+        elif not _forgets([*place.stems]):
+            place.ids = dict.fromkeys([*place.ids][-WINDOW:])  # the older ones are real
         place.n_links = place.n_inward = 0
         return was_maze and place.kind is None
 
