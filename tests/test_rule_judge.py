@@ -128,6 +128,29 @@ class TestProofs:
         assert not narrower.pairs(host.pages, self.WAITING, 9, host.is_one)
         assert order.pairs(host.pages, self.WAITING, 9, host.is_one)
 
+    @pytest.mark.parametrize(
+        ("waiting", "fetched", "may_save"),
+        [
+            (["/1?zref=a", "/2?zref=a"], ["/", "/?zref=a"], False),  # one session, and each proof begins another
+            (["/1?zref=a", "/2?zref=b"], [], True),
+            (["/1?zref=a", "/1"], [], True),
+            (["/1?zref=a"], ["/1"], True),
+            (["/1?zref=a"], ["/2?zref=b"], True),
+            (["/3"], ["/1?zref=a", "/2?zref=b"], False),
+            (["/1?zref=a&zorder=up", "/1"], [], True),  # the rule in force takes the order away
+            (["/1?zref=a&zother=up", "/1"], [], False),
+        ],
+    )
+    def test_a_rule_that_can_save_nothing_is_not_proved(self, waiting, fetched, may_save):
+        host = HostRules("a.example", ())
+        host.take(row(1, Step("drop", "zorder"), right=9), {})
+        for number, path in enumerate(fetched, 1):
+            host.pages.add(f"http://a.example{path}", number, number)
+        session = host.take(row(2, DROP), {})
+        host.put_in_force()
+        forms = [f"http://a.example{path}" for path in waiting]
+        assert session.may_save(forms, host.pages.clusters, lambda form: host.canonical(form)[0]) == may_save
+
     def test_of_two_rules_that_say_the_same_the_one_over_any_value_acts(self):
         host = HostRules("a.example", ())
         for one in (row(1, Step("drop", "zref", "4"), right=9), row(2, DROP, right=9)):

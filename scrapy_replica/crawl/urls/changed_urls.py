@@ -59,6 +59,11 @@ class ChangedUrls:
         """What the rule makes of them."""
         return self._by_image.keys()
 
+    @property
+    def forms(self) -> list[str]:
+        """One of those for each image."""
+        return [changed.form for changed in self._by_image.values()]
+
     def image(self, form: str) -> str | None:
         image, applied = self._book.canonical(form)
         return image if applied else None

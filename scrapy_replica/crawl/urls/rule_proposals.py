@@ -110,6 +110,8 @@ class RuleProposals:
         probes: list[str] = []
         waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
         for watched in unproved:
+            if not watched.may_save(waiting, host.pages.clusters, lambda form: host.canonical(form)[0]):
+                continue
             known = len(watched.proofs)
             found = watched.pairs(host.pages, waiting, left, host.is_one)
             probes += found
