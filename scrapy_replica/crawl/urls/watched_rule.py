@@ -277,8 +277,8 @@ class WatchedRule:
         return is_told
 
     def may_save(self, waiting: Collection[str], fetched: Iterable[str], canonical: Callable[[str], str]) -> bool:
-        """Tell whether the rule would save any of the forms *waiting*, *canonical* being what the rules in force make of
-        one: whether it takes different things from URLs, or makes of one another that waits or was *fetched*.
+        """Tell whether the rule would save any of the forms *waiting*, *canonical* being what the rules in force make
+        of one: whether it takes different things from URLs, or makes of one another that waits or was *fetched*.
 
         Where all of a site have one session a rule about that saves nothing, and each URL that is fetched without it
         begins another: 301 requests in place of 141.
