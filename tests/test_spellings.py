@@ -28,6 +28,23 @@ def test_small_letters_are_not_learnt_where_case_tells_pages_apart():
     assert combined.learn(urls, list(range(len(urls)))) == []
 
 
+def test_a_slash_at_the_end_is_learnt_for_the_whole_host():
+    places = [path for n in range(4) for path in (f"/list/{n}", f"/id/{n}", f"/show.php?of={n}")]
+    urls = [
+        f"http://a.example{spelt}"
+        for path in places
+        for spelt in (path, path.replace("?", "/?") + "/" * ("?" not in path))
+    ]
+    rules = combined.learn(urls, [n // 2 for n in range(len(urls))])
+    assert [rule.transformation for rule in rules] == [(Step("unslash", ""),)]
+    assert RuleBook(rules).canonical("http://a.example/item/7/")[0] == "http://a.example/item/7"
+
+
+def test_a_slash_is_not_learnt_where_it_tells_pages_apart():
+    urls = [f"http://a.example/page/{n}{end}" for n in range(12) for end in ("", "/")]
+    assert combined.learn(urls, list(range(len(urls)))) == []
+
+
 def test_a_part_of_the_path_is_left_out_whatever_it_is():
     posts = [f"http://a.example/t/topic-{n}/{n}{post}" for n in range(12) for post in ("", f"/{n % 5 + 1}")]
     others = [f"http://a.example/u/person-{n}/posts/{n}" for n in range(12)]

@@ -311,8 +311,10 @@ def template_expression(template: str) -> str:
     return _WILD_VALUE.join(re.escape(literal) for literal in literals)
 
 
-def relocated(url: UrlPattern, local: str) -> UrlPattern:
-    """Return *url* with another path and query."""
+def relocated(url: UrlPattern, local: str) -> UrlPattern | None:
+    """Return *url* with another path and query; ``None`` where *local* is none, and would change the host."""
+    if not local.startswith("/"):
+        return None
     moved = parse(local)
     return moved._replace(head=url.head, fragment=url.fragment)
 

@@ -25,7 +25,8 @@ class RuleBook:
     """Canonicalises URLs with rules.
 
     Every step must make the URL *smaller*: shorter, or as long and earlier in the alphabet (:func:`size_of`). A rule
-    that would not is refused there. So no set of rules can loop, and ``canonical`` is idempotent whatever they are.
+    that would not is refused there; a gate, which leads to one place whatever that is, acts once. So no set of rules
+    can loop, and ``canonical`` is idempotent whatever they are.
 
     On a host with rules the arguments are sorted by name first, unless one of its rules ``keeps_order``. URLs of hosts
     without rules are returned as they are.
@@ -92,17 +93,19 @@ class RuleBook:
         applied: list[Rule] = []
         changed = pattern
         while len(applied) < _MAX_STEPS:
-            step = self._step(changed, host, is_sorted)
+            step = self._step(changed, host, is_sorted, applied)
             if step is None:
-                return changed, applied
+                return changed, applied if changed != pattern else []
             changed, rule = step
             applied.append(rule)
         return pattern, []  # a form that is no fixpoint would break idempotence
 
-    def _step(self, pattern: UrlPattern, host: str, is_sorted: bool) -> tuple[UrlPattern, Rule] | None:
+    def _step(
+        self, pattern: UrlPattern, host: str, is_sorted: bool, applied: list[Rule]
+    ) -> tuple[UrlPattern, Rule] | None:
         size = None
         for entry in self._candidates(pattern, host):
-            if not entry.rule.holds(pattern):
+            if not entry.rule.holds(pattern) or (entry.is_gate and entry.rule in applied):
                 continue
             changed = entry.change(pattern)
             if changed is None:

@@ -242,10 +242,14 @@ class Fallback:
         return Outcome.OTHER if observation.novelty is Novelty.NOVEL else Outcome.SAME
 
     def add_failure(self, url_id: int) -> None:
-        """Take note that a URL brought no page: it was asked in vain."""
+        """Take note that a URL brought no page: it was asked in vain.
+
+        A mirror that has nothing in the place of a repeat lacks no more than what says the same there: when that was no
+        outcome all of them were asked for, and a site took 418 requests in place of plain Scrapy's 386.
+        """
         asked = self._asked.pop(url_id, None)
         if asked is not None:
-            self._settle(asked, Outcome.FAILED)
+            self._settle(asked, Outcome.SAME)
 
 
 def _may_be_asked(row: UrlRow) -> bool:

@@ -94,10 +94,13 @@ class HostPages:
         """Return the cluster of what leads to *location*, *name* being that of this host (and port).
 
         On this host it is that of the page there, if that was fetched. ``None`` where nothing is told: what many URLs
-        lead to is a login.
+        lead to is a login, and a page by the host's other name (``www.``) may be one that is known here.
         """
-        if parse(location).host == name:
+        host = parse(location).host
+        if host == name:
             return self.clusters.get(form_of(location))
+        if host.removeprefix("www.") == name.removeprefix("www."):
+            return None
         content = redirect_content(location, callback)
         return content if self._sizes.get(content, 0) < BOILERPLATE_NAMES else None
 

@@ -191,6 +191,8 @@ def candidates(evidence: HostEvidence) -> Generator[None, None, list[Transformat
             else:
                 if left.path.lower() == right.path.lower():
                     changes.append((Step("lower", ""),))
+                if left.path.rstrip("/") == right.path.rstrip("/"):
+                    changes.append((Step("unslash", ""),))
                 changes += run_changes(tokens[one], tokens[other])
                 changes += left_out_values(tokens[one], tokens[other])
                 changes += left_out_parts(left, right)
