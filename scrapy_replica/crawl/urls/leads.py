@@ -11,9 +11,12 @@ import mmh3
 import numpy as np
 
 from scrapy_replica.records import Link, Page
+from scrapy_replica.urls.interchange import priors
 
 _NUMBER = re.compile(r"\d+")
-_DEFAULT_PAGE = re.compile(r"/(?:(?:index|default|home)(?:\.\w+)?)?$")
+_DEFAULT_PAGE = re.compile(r"/(?:(?:index|default|home)(?:\.\w+)?/?)?$")
+_MEANT = ("prior campaign", "prior referrer", "prior session")
+"""Guesses at arguments that say where a link stands, or who follows it."""
 
 Lead = tuple[int, int]
 """A place that a page leads to: 32-bit hashes of it as it stands, and as it lies beside the page."""
@@ -24,7 +27,8 @@ def leads_of(page: Page) -> dict[Lead, str]:
 
     Not its arguments, which hold session ids, nor numbers in its words, which count; but where several links of the
     page have one path and one text, as "details" in a listing, their arguments tell them apart, without those that all
-    have and that are not in the path of the page: a list may get a new number each time that it is fetched. Nor how its
+    have and that are not in the path of the page (a list may get a new number each time that it is fetched), and those
+    that may say where a link stands or who follows it, where the others tell as many apart. Nor how its
     path is spelt, nor ``www.``: a server that ignores case, or has both names, leads each time to what seems new, and
     every rule about it ends. Below another directory (a version, a session), or with other arguments of its own, a page
     leads to the same places beside it. A path that names the page itself, as where to come back to, is the same for all
@@ -40,10 +44,20 @@ def leads_of(page: Page) -> dict[Lead, str]:
         if len(urls) == 1:
             leads[place] = urls[0]
             continue
-        shared = frozenset(_arguments(urls[0])).intersection(*map(_arguments, urls[1:]))
-        shared = frozenset(one for one in shared if one.partition("=")[2] not in own)
-        leads.update((_told(place, url, shared, arguments), url) for url in urls)
+        given = [frozenset(_arguments(url)) for url in urls]
+        shared = frozenset.intersection(*given)
+        ignored = frozenset(one for one in shared if one.partition("=")[2] not in own)
+        guessed = frozenset(one for of_link in given for one in of_link if one.partition("=")[0] in _names())
+        if len({of_link - guessed for of_link in given}) == len(set(given)):
+            ignored |= guessed
+        leads.update((_told(place, url, ignored, arguments), url) for url in urls)
     return leads
+
+
+@lru_cache(1)
+def _names() -> frozenset[str]:
+    """Return the names of arguments that say where a link stands, or who follows it, as far as can be guessed."""
+    return frozenset(rule.transformation[0].key for rule in priors() if rule.learnt_from in _MEANT)
 
 
 def _place(link: Link, own: str, folder: list[str]) -> Lead:
