@@ -245,7 +245,7 @@ class Fallback:
         """Take note that a URL brought no page: it was asked in vain.
 
         A mirror that has nothing in the place of a repeat lacks no more than what says the same there: when that was no
-        outcome all of them were asked for, and a site took 418 requests in place of plain Scrapy's 386.
+        outcome all of them were asked for, and a site took 419 requests in place of plain Scrapy's 386.
         """
         asked = self._asked.pop(url_id, None)
         if asked is not None:

@@ -15,8 +15,8 @@ from scrapy_replica.urls.interchange import priors
 
 _NUMBER = re.compile(r"\d+")
 _DEFAULT_PAGE = re.compile(r"/(?:(?:index|default|home)(?:\.\w+)?/?)?$")
-_MEANT = ("prior campaign", "prior referrer", "prior session")
-"""Guesses at arguments that say where a link stands, or who follows it."""
+_KINDS = ("prior campaign", "prior referrer", "prior session")
+"""Kinds of shipped guesses at arguments that say where a link stands, or who follows it."""
 
 Lead = tuple[int, int]
 """A place that a page leads to: 32-bit hashes of it as it stands, and as it lies beside the page."""
@@ -47,7 +47,7 @@ def leads_of(page: Page) -> dict[Lead, str]:
         given = [frozenset(_arguments(url)) for url in urls]
         shared = frozenset.intersection(*given)
         ignored = frozenset(one for one in shared if one.partition("=")[2] not in own)
-        guessed = frozenset(one for of_link in given for one in of_link if one.partition("=")[0] in _names())
+        guessed = frozenset(one for of_link in given for one in of_link if one.partition("=")[0] in _guessed_names())
         if len({of_link - guessed for of_link in given}) == len(set(given)):
             ignored |= guessed
         leads.update((_told(place, url, ignored, arguments), url) for url in urls)
@@ -55,9 +55,9 @@ def leads_of(page: Page) -> dict[Lead, str]:
 
 
 @lru_cache(1)
-def _names() -> frozenset[str]:
-    """Return the names of arguments that say where a link stands, or who follows it, as far as can be guessed."""
-    return frozenset(rule.transformation[0].key for rule in priors() if rule.learnt_from in _MEANT)
+def _guessed_names() -> frozenset[str]:
+    """Return the names of arguments that may say where a link stands, or who follows it."""
+    return frozenset(rule.transformation[0].key for rule in priors() if rule.learnt_from in _KINDS)
 
 
 def _place(link: Link, own: str, folder: list[str]) -> Lead:

@@ -109,8 +109,14 @@ class RuleProposals:
             return []
         probes: list[str] = []
         waiting = [form_of(url) for url in self._db.urls.waiting_urls(host_name, WAITING_LOOKED_AT)]
+        are_waiting = {host.canonical(form)[0] for form in waiting}
+
+        def is_met(image: str) -> bool:
+            canonical = host.canonical(image)[0]
+            return canonical in are_waiting or host.standing(canonical) is not None
+
         for watched in unproved:
-            if not watched.may_save(waiting, host.pages.clusters, lambda form: host.canonical(form)[0]):
+            if not watched.may_save(waiting, is_met):
                 continue
             known = len(watched.proofs)
             found = watched.pairs(host.pages, waiting, left, host.is_one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -276,20 +276,19 @@ class WatchedRule:
             self.record(form, image, callback, is_same=False)
         return is_told
 
-    def may_save(self, waiting: Collection[str], fetched: Iterable[str], canonical: Callable[[str], str]) -> bool:
-        """Tell whether the rule would save any of the forms *waiting*, *canonical* being what the rules in force make
-        of one: whether it takes different things from URLs, or makes of one another that waits or was *fetched*.
+    def may_save(self, waiting: Iterable[str], is_met: Callable[[str], bool]) -> bool:
+        """Tell whether the rule would save any of the forms *waiting*: whether it takes different things from URLs, or
+        makes of one another that *is_met*, as the rules in force see it.
 
         Where all of a site have one session a rule about that saves nothing, and each URL that is fetched without it
         begins another: 301 requests in place of 141.
         """
         images = {form: image for form in waiting if (image := self.changed.image(form)) is not None}
+        if not images:
+            return False
         taken = map(self.changed.taken, chain(images, self.changed.forms))
-        first = next(taken, None)
-        if images and any(one != first for one in taken):
-            return True
-        known = set(map(canonical, (*waiting, *fetched)))
-        return any(canonical(image) in known for image in images.values())
+        first = next(taken)
+        return any(one != first for one in taken) or any(map(is_met, images.values()))
 
     def pairs(self, host: HostPages, waiting: Iterable[str], most: int, is_one: Callable[[Pair], bool]) -> list[str]:
         """Return at most *most* forms to fetch that prove or refute the rule, within its budget of pairs.
