@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Set
+from functools import lru_cache
 from typing import NamedTuple
 
 from scrapy_replica.crawl.urls.contents import callback_in
@@ -12,6 +13,9 @@ from scrapy_replica.urls.rulebook import RuleBook
 
 MAX_URLS = 5_000
 """URLs remembered of one rule; the first goes first: a page and its image are fetched within a short while."""
+
+FORMS_CACHED = 1_000
+"""Forms of which each rule knows what it makes of them."""
 
 
 class _Changed(NamedTuple):
@@ -49,6 +53,8 @@ class ChangedUrls:
 
     def __init__(self, rule: Rule) -> None:
         self._book = RuleBook([rule])
+        self.image = lru_cache(FORMS_CACHED)(self._image)  # four of five forms are asked for again
+        """What the rule makes of a form; ``None`` where it changes nothing."""
         self._by_image: dict[str, _Changed] = {}
 
     def __len__(self) -> int:
@@ -64,7 +70,7 @@ class ChangedUrls:
         """One of those for each image."""
         return [changed.form for changed in self._by_image.values()]
 
-    def image(self, form: str) -> str | None:
+    def _image(self, form: str) -> str | None:
         image, applied = self._book.canonical(form)
         return image if applied else None
 

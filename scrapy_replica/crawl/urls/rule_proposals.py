@@ -116,7 +116,7 @@ class RuleProposals:
             return canonical in are_waiting or host.standing(canonical) is not None
 
         for watched in unproved:
-            if not watched.may_save(waiting, is_met):
+            if watched.state is Standing.CANDIDATE and not watched.may_save(waiting, is_met):
                 continue
             known = len(watched.proofs)
             found = watched.pairs(host.pages, waiting, left, host.is_one)
