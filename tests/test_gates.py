@@ -74,6 +74,17 @@ class TestOfPages:
     def test_another_name_in_the_path_is_another_shape(self):
         assert found(self.URLS, to="/apply/0/form", pages=["/apply/99/letters"], is_page=True) != []
 
+    def test_names_of_things_differ(self):
+        urls = [
+            f"/apply/the-{name}-{number}.html?form=1"
+            for number, name in enumerate(("oak", "old-elm", "ash", "fir", "yew"))
+        ]
+        assert found(urls, to=urls[0], is_page=True) == [("/apply/{0}?form=1", urls[0])]
+
+    def test_what_stands_last_may_say_what_to_do_with_the_thing(self):
+        urls = [f"/apply/{number}/{('add-to-cart', 'write-review')[number % 2]}" for number in range(2 * FIRST - 2)]
+        assert found(urls, to=urls[0], is_page=True) == []
+
     def test_spellings_of_one_of_many_pages_make_none(self):
         gates = Gates()
         found(["/item/1?from=9"], to="/item/1", gates=gates, is_page=True)

@@ -30,6 +30,8 @@ MAX_WORDS = 2_000
 """Links of one host whose words are remembered."""
 
 _DIGITS = re.compile(r"\d+")
+_THING = re.compile(r"[^/]*[\d_%+-][^/]*(?=/)|[^/]*\d[^/]*$")
+"""What names a thing in a path. What stands last, without a number, may say what to do with it: ``add-to-cart``."""
 _ACTION = re.compile(
     r"(?<![a-z])(?:add-?to-?cart|basket|cart|checkout|ecard|edit|log-?in|mailto|newreply|reply|send[-_]?to(?:[-_]?friend)?"
     r"|sign-?in|sign-?up|(?:un)?subscribe|tell[-_]a[-_]friend)(?![a-z])"
@@ -133,13 +135,13 @@ def destination_of(form: str, location: str) -> str:
 
 
 def _shape_of(form: str, *, is_page: bool) -> _Shape | None:
-    """Return what URLs of one machine have in common: of pages all but their numbers; ``None`` where nothing but their
+    """Return what URLs of one machine have in common: of pages all but names of things; ``None`` where nothing but their
     name tells.
     """
     url = parse(form)
     if len(tokens_of(url.local)) <= 2 or WILDCARD.search(url.local):
         return None
-    names = _DIGITS.sub("0", url.path) if is_page else url.components[0]
+    names = _THING.sub("0", url.path) if is_page else url.components[0]
     return len(tokens_of(url.local)), names, tuple(map(argument_name, url.arguments or ()))
 
 
