@@ -71,6 +71,11 @@ def test_what_may_say_where_a_link_stands_and_alone_tells_links_apart_leads_else
     assert versions("a", "b", mode="").isdisjoint(versions("c", "d", mode=""))
 
 
+def test_a_link_that_stands_there_by_both_names_of_the_host_is_one_link():
+    url = "a.example/out?to=%2Fx"
+    assert leads((f"http://{url}", "x"), (f"http://www.{url}", "x")) == leads((f"http://{url}", "x"))
+
+
 def numbered(number, *ids, on="http://a.example/list"):
     return leads(*((f"http://a.example/view?id={one}&list={number}", "details") for one in ids), on=on)
 

@@ -41,10 +41,10 @@ def leads_of(page: Page) -> dict[Lead, str]:
         found.setdefault(_place(link, own, folder), []).append(link.url)
     leads = {}
     for place, urls in found.items():
-        if len(urls) == 1:
+        given = [frozenset(_arguments(url)) for url in urls] if len(urls) > 1 else []
+        if len(set(given)) <= 1:  # one link, or one by several names of the host
             leads[place] = urls[0]
             continue
-        given = [frozenset(_arguments(url)) for url in urls]
         shared = frozenset.intersection(*given)
         ignored = frozenset(one for one in shared if one.partition("=")[2] not in own)
         guessed = frozenset(one for of_link in given for one in of_link if one.partition("=")[0] in _guessed_names())
