@@ -8,7 +8,7 @@ from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.lab.replicas.replica_published import Collection, address_groups, is_obvious_replica
 from scrapy_replica.sites.alignment import normal_path
-from scrapy_replica.sites.evidence import HostEvidence, mark_of, path_of
+from scrapy_replica.sites.evidence import HostEvidence, is_same_page, mark_of, path_of
 from scrapy_replica.sites.features import FEATURES, Comparison
 
 
@@ -66,6 +66,14 @@ class TestAligned:
 
     def test_short_pages_are_left_out(self):
         assert compared([page("a.example", "/x", "too short")], [page("b.example", "/x", "too short")]).aligned == []
+
+    @pytest.mark.parametrize(("items", "n_aligned"), [((1, 1), 1), ((1, 2), 1), ((1, 0), 0)])
+    def test_short_pages_tell_by_what_a_callback_made_of_them(self, items, n_aligned):
+        pair = compared([page("a.example", "/x", "too short")], [page("b.example", "/x", "too short")])
+        for host, made in zip((pair.first, pair.second), items, strict=True):
+            host.add_items(normal_path("/x"), made)
+        assert len(pair.aligned) == n_aligned
+        assert all(is_same_page(a, b) == (a.items == b.items) for a, b in pair.aligned)
 
 
 class TestFeatures:

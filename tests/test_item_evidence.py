@@ -113,3 +113,60 @@ async def test_a_callback_that_raises_leaves_no_page_unsettled():
     assert plain.stats["spider_exceptions/ValueError"] == 80
     assert ours.stats["replica/sample/settled"] > 0
     assert ours.stats["finish_reason"] == "finished"
+
+
+def two_names(words, n=60, lacking=()):
+    """A shop by two names, whose pages lead to either; each thing has three URLs, but of those *lacking* the first name
+    says that they are not available.
+    """
+    first, second = "http://shop.example", "http://www.shop.example"
+
+    def html(title, said, links):
+        anchors = "".join(f'<a href="{url}">{label}</a> ' for url, label in links)
+        return f"<html><head><title>{title}</title></head><body><main><p>{said}</p></main>{anchors}</body></html>"
+
+    pages = {}
+    for here, there in ((first, second), (second, first)):
+        shelves = [(f"{here}/list/{one}", f"Shelf {one}") for one in range(n // 12)]
+        pages[f"{here}/"] = html("Home", text("home", 60), shelves)
+        for one, (url, label) in enumerate(shelves):
+            things = [
+                (f"{(here, there)[(k + one) % 2]}/item/{k}", text((k,), 3)) for k in range(12 * one, 12 * one + 12)
+            ]
+            pages[url] = html(label, text(url[-6:], 60), things)
+        for k in range(n):
+            url, is_there = f"{here}/item/{k}", k not in lacking or here == second
+            links = [(f"{url}?print=1", "Print"), (f"{there}/item/{k}?tab=2", "Details")]
+            thing = (
+                html(text((k,), 3), text(("thing", k), words), links)
+                if is_there
+                else html("Gone", text("gone", 40), [])
+            )
+            pages |= dict.fromkeys((url, f"{url}?print=1", f"{url}?tab=2"), thing)
+    return pages
+
+
+class Shopper(Spider):
+    name = "shopper"
+    start_urls = ("http://shop.example/",)
+
+    def parse(self, response):
+        yield {"title": response.css("title::text").get(), "says": response.css("p::text").get()}
+        yield from response.follow_all(css="a")
+
+
+@pytest.mark.parametrize("words", [12, 60])
+async def test_pages_of_few_words_tell_two_names_of_a_host_by_their_items(words):
+    """And of what repeats another page there a sample is asked of the second name: of all, and nothing is saved."""
+    plain = await crawl(Shopper, two_names(words))
+    ours = await crawl(Shopper, two_names(words), DROP)
+    assert {item["says"] for item in ours.items} == {item["says"] for item in plain.items}
+    assert len(ours.items) <= 0.75 * len(plain.items)
+
+
+@pytest.mark.parametrize("words", [12, 60])
+@pytest.mark.parametrize("lacking", [range(5, 60, 12), range(0, 60, 2)])
+async def test_what_a_host_lacks_behind_one_text_is_asked_by_its_other_name(words, lacking):
+    web = two_names(words, lacking=lacking)
+    plain, ours = await crawl(Shopper, web), await crawl(Shopper, web, DROP)
+    assert {item["says"] for item in ours.items} == {item["says"] for item in plain.items}

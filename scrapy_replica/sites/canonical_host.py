@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scrapy_replica.sites.alignment import joined
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
+from scrapy_replica.sites.evidence import HostEvidence, is_same_page
 from scrapy_replica.sites.features import Comparison, without_queries
 
 MIN_READERS = 10
@@ -62,9 +62,9 @@ def held_share(pair: Comparison, host: HostEvidence) -> float:
         other, mine, theirs = pair.first, theirs, mine
     pages = host.view(mine)[0]
     texts = {mark.simhash for mark in host.pages.values()}
-    found: dict[int, bool] = {}
+    found: dict[int | None, bool] = {}
     for rest, mark in other.view(theirs)[0].items():
-        if mark.simhash is None or mark.words < MIN_WORDS or found.get(mark.simhash):
+        if not mark.tells or found.get(mark.simhash):
             continue
         place, twin = joined(mine, rest), pages.get(rest)
         if twin is not None or place in host.missing:

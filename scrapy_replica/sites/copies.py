@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.candidates import Candidates
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
+from scrapy_replica.sites.evidence import HostEvidence, is_same_page
 from scrapy_replica.sites.probes import moved
 
 MIN_PAGES = 3
@@ -25,7 +25,7 @@ def idle_arguments(copy: HostEvidence, kept: HostEvidence, prefixes: tuple[str, 
     for path, mark in copy.pages.items():
         stem, mark_of_query, query = path.partition("?")
         rest = relative(stem.rstrip("/"), prefixes[0])
-        if not mark_of_query or "&" in query or rest is None or mark.words < MIN_WORDS:
+        if not mark_of_query or "&" in query or rest is None or not mark.tells:
             continue
         twin = kept.pages.get(joined(prefixes[1], rest)) or copy.pages.get(stem.rstrip("/"))
         if twin is not None:

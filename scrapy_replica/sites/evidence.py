@@ -20,7 +20,7 @@ from scrapy_replica.sites.language import guess_language
 from scrapy_replica.sites.sketch import BINS, MOST_NUMBERS, jaccards, numbers_in_common, numbers_sketch, sketch
 
 MIN_WORDS = 20
-"""Pages of fewer words are not compared."""
+"""Pages of fewer words are not compared, unless a callback made items of them."""
 SAME_PAGE_BITS = 10
 """Bits in which the simhashes of one page on two hosts may differ."""
 MAX_PATHS = 1000
@@ -65,6 +65,11 @@ class PageMark:
     """Sketch of the numbers around its main text, where that has none."""
     items: int = 0
     """Hash of the items that a callback made of it, 0 where it made none so far."""
+
+    @property
+    def tells(self) -> bool:
+        """Whether it tells what page it is of: by enough text, or by what a callback made of little."""
+        return self.simhash is not None and (self.words >= MIN_WORDS or self.items != 0)
 
     def pack(self) -> bytes:
         """Return the mark as stored; the inverse of :meth:`unpack`."""
@@ -152,6 +157,8 @@ def is_same_page(a: PageMark, b: PageMark) -> bool:
     """Tell whether two marks are of one page, small edits allowed."""
     if state_others(a, b):
         return False
+    if min(a.words, b.words) < MIN_WORDS and a.items and b.items:
+        return a.items == b.items
     if a.signature and a.signature == b.signature:
         return True
     if a.simhash is None or b.simhash is None:

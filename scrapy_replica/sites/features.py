@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from scrapy_replica.address import name_of
-from scrapy_replica.sites.evidence import MIN_WORDS, SAME_NUMBERS, HostEvidence, PageMark
+from scrapy_replica.sites.evidence import SAME_NUMBERS, HostEvidence, PageMark
 from scrapy_replica.sites.sketch import jaccards, numbers_in_common
 
 MAX_ALIGNED = 100
@@ -35,7 +35,7 @@ _ADDRESS = re.compile(r"\A(?:[\d.]+|[^.]*:.*)\Z")
 class Comparison:
     """Two hosts laid side by side under one alignment.
 
-    *aligned* are the marks of pages at equal relative paths, both of at least 20 words, each text counted once: a
+    *aligned* are the marks of pages at equal relative paths that tell what they are, each text counted once: a
     host that answers everything with one page, were it to quote the path, has one aligned page.
     """
 
@@ -46,12 +46,12 @@ class Comparison:
     @cached_property
     def aligned(self) -> list[tuple[PageMark, PageMark]]:
         mine, theirs = self.first.view(self.prefixes[0])[0], self.second.view(self.prefixes[1])[0]
-        seen_mine: set[int] = set()
-        seen_theirs: set[int] = set()
+        seen_mine: set[int | None] = set()
+        seen_theirs: set[int | None] = set()
         found = []
         for rest in sorted(mine.keys() & theirs.keys()):
             a, b = mine[rest], theirs[rest]
-            if a.simhash is None or b.simhash is None or a.words < MIN_WORDS or b.words < MIN_WORDS:
+            if not (a.tells and b.tells):
                 continue
             if a.simhash in seen_mine or b.simhash in seen_theirs:
                 continue

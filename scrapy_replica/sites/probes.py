@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from scrapy_replica.sites.alignment import joined, relative
 from scrapy_replica.sites.candidates import Candidates, HostPair
-from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, sample_hash
+from scrapy_replica.sites.evidence import HostEvidence, sample_hash
 from scrapy_replica.sites.features import Comparison
 
 _MOST_OF_PAIR = 12
@@ -114,7 +114,7 @@ def choose(
     for rest in rests if may_guess else rests & theirs[1]:
         normal, like = joined(prefixes[1], rest), joined(prefixes[0], rest)
         mark = mine[0].get(rest)
-        if rest in theirs[0] or normal in pending or normal in target.missing or (mark and not _can_tell(mark)):
+        if rest in theirs[0] or normal in pending or normal in target.missing or (mark and not mark.tells):
             continue
         raw = target.paths.get(normal) or moved(source.paths.get(like, "/" + like), *prefixes)
         if raw is None:
@@ -124,10 +124,6 @@ def choose(
         order = (rest not in missing, bool(rest), mark is None, not probe.is_known, sample_hash(normal), raw)
         found.append((order, probe))
     return [probe for _, probe in sorted(found, key=itemgetter(0))[:n]]
-
-
-def _can_tell(mark: PageMark) -> bool:
-    return mark.words >= MIN_WORDS and mark.simhash is not None
 
 
 def moved(path: str, prefix: str, new_prefix: str) -> str | None:

@@ -16,7 +16,10 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawldb.contract import CrawlDB, Permission
 from scrapy_replica.crawldb.pages import GONE, MISSING
 from scrapy_replica.decision import Outcome
-from scrapy_replica.records import Novelty
+from scrapy_replica.records import Novelty, Page
+
+MANY = 16
+"""URLs that show one text, after which it is an answer to whatever is asked, as of a page that is not there."""
 
 
 class ClaimEvidence:
@@ -67,11 +70,16 @@ class ClaimEvidence:
             if is_own:
                 self._fallback.sample(observation.url_id, observation.page.url, observation.page.host)
             return
-        if key is not None and any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims):
+        is_between_hosts = any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims)
+        is_of_many = is_between_hosts and self._is_of_many(observation.page)
+        is_asked = is_own and self._fallback.ask_of_repeat(observation.url_id, is_of_many=is_of_many)
+        if key is not None and is_between_hosts and (is_asked or not is_own):
             twin = observation.twin
             self._claims.restore_for(key, Why.REPEATS, twin.url if twin is not None else None)
-        elif is_own:
-            self._fallback.ask_of_repeat(observation.url_id)
+
+    def _is_of_many(self, page: Page) -> bool:
+        """Tell whether many URLs show what *page* says, or it says nothing: an answer to whatever is asked."""
+        return page.signature is None or len(self._store.pages.by_signature(page.signature, MANY)) >= MANY
 
     @staticmethod
     def _says_nothing(observation: Observation) -> bool:

@@ -121,15 +121,19 @@ class Fallback:
         failed = self._store.urls.row(url_id)
         return sum(self._enter(failed, url, is_repeat=False) for url in self._others(failed)) > 0
 
-    def ask_of_repeat(self, url_id: int) -> None:
-        """Ask them for the URL of that id, which brought another page of its host, if it is drawn."""
+    def ask_of_repeat(self, url_id: int, *, is_of_many: bool = False) -> bool:
+        """Ask them for the URL of that id, which brought another page of its host, if it is drawn; tell whether it is.
+
+        *is_of_many*: in any case, since its host says the same of many.
+        """
         failed = self._store.urls.row(url_id)
         repeats = self.repeats[failed.host]
-        if self._others(failed) and not self._samples.draws(repeats.test, failed.url):
+        if not is_of_many and self._others(failed) and not self._samples.draws(repeats.test, failed.url):
             self._make_room()
             repeats.left.appendleft(failed)
-        else:
-            self.ask_late(failed)
+            return False
+        self.ask_late(failed)
+        return True
 
     def ask_late(self, failed: UrlRow) -> bool:
         """Ask them for such a URL in any case; tell whether any is asked."""
