@@ -135,8 +135,8 @@ def destination_of(form: str, location: str) -> str:
 
 
 def _shape_of(form: str, *, is_page: bool) -> _Shape | None:
-    """Return what URLs of one machine have in common: of pages all but names of things; ``None`` where nothing but their
-    name tells.
+    """Return what URLs of one machine have in common: of pages all but names of things; ``None`` where nothing but
+    their name tells.
     """
     url = parse(form)
     if len(tokens_of(url.local)) <= 2 or WILDCARD.search(url.local):
