@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -270,6 +272,18 @@ def test_parts_of_a_listing_are_told_apart_by_what_they_list_where_a_menu_is_tak
     first = content(listing("Apples", "Pears"))
     assert content(listing("Pears", "Apples")) == first
     assert content(listing("Plums", "Pears")) != first
+
+
+def test_a_link_that_stands_there_twice_says_what_it_says_first_however_it_is_spelt():
+    """Two spellings of a list gave "first page" or not, and each rule about them was wrong."""
+    url = "http://a.example/list?sort=name"
+    found = []
+    for links in ((url, url + "&ref=2"), (url + "&ref=1", "http://a.example/list/?ref=1&sort=name"), (url,)):
+        named = tuple(map(Link, links, ("by name", "first page")))
+        page = listing("Apples", "Pears")
+        found.append(content(replace(page, links=page.links + named)))
+    assert len({*found}) == 1
+    assert content(listing("Apples", "Pears")) != found[0]
 
 
 def test_links_tell_no_page_with_words_of_its_own_apart():

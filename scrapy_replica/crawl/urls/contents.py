@@ -8,6 +8,7 @@ from operator import itemgetter
 
 import mmh3
 
+from scrapy_replica.crawl.urls.leads import words_of
 from scrapy_replica.pages.beside import FEW_WORDS
 from scrapy_replica.records import Page
 from scrapy_replica.urls.pattern import parse
@@ -52,7 +53,7 @@ def content_of(
         language = _declared_version(page)
     bag = " ".join(sorted(page.text.split()))
     if of_links:
-        bag += " ".join(sorted(link.text for link in page.links))
+        bag += " ".join(sorted(words_of(page.links)))
     # mmh3 kills the process over a str that is no UTF-8.
     told = f"{page.title}\n{bag}\n{page.beside}" + (f"\n{sorted(items)}" if is_short else "")
     number = mmh3.hash64(told.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
