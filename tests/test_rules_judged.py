@@ -156,20 +156,6 @@ class TestSamples:
         (sample,) = site.db.samples.of_claim(Claim(Kind.RULE, str(site.ids[0])))
         assert sample.outcome is outcome
 
-    @pytest.mark.parametrize(("other", "n_wrong"), [("else", 1), ("more", 0)])
-    def test_what_was_met_by_another_spelling_is_nothing_that_a_sample_alone_leads_to(self, other, n_wrong):
-        """Orders of lists, whose next pages were spelt in three ways, refuted each rule: 1,321 of 1,753 requests."""
-        site = sid_and_utm()
-        site.fetch("x/1", "1")
-        sample_id = site.sample("x/1?sid=1")
-        site.fetch("x/1?sid=1", "1")
-        site.enter(other)
-        url = f"http://{HOST}/more?sid=1"
-        led_to = NewUrl(url, HOST, key(url), parent=sample_id, permission=Permission.AS_ASKED)
-        site.db.urls.discover([led_to])
-        site.fetch("more?sid=1")
-        assert site.held(site.ids[0]).wrong == n_wrong
-
     @pytest.mark.parametrize("is_read_again", [False, True])
     def test_what_a_page_alone_leads_to_is_held_against_a_rule_in_the_next_run_as_well(self, is_read_again):
         """Each run began with such pages as pages of their own: the rule was wrong nowhere, and 14 of 102 were lost."""

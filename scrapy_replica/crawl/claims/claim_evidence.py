@@ -101,7 +101,7 @@ class ClaimEvidence:
         is_news, via = observation.gives_news or bool(observation.is_new), self._ids(observation.page.redirected_from)
         if observation.gives_news or observation.novelty is not Novelty.EXACT_DUPLICATE:
             for url_id in (observation.url_id, *via):
-                self._test_finder(url_id, callback, is_news=is_news)
+                self._test_finder(url_id, is_news=is_news)
         if is_news or self._repeats_other_host(observation):
             for url_id in via:
                 self._store.pages.set_news(url_id)
@@ -117,18 +117,17 @@ class ClaimEvidence:
 
     def add_document(self, url_id: int) -> None:
         """Take note of an answer that is no page: nobody can tell whether it is news, but it is not its finder."""
-        self._test_finder(url_id, "", is_news=False)
+        self._test_finder(url_id, is_news=False)
         self._fallback.add_failure(url_id)
         self._permalinks.add_document(url_id)
 
-    def _test_finder(self, url_id: int, callback: str, *, is_news: bool) -> None:
+    def _test_finder(self, url_id: int, *, is_news: bool) -> None:
         """Let what was found at a URL count against what saves pages like the one that alone led there.
 
-        What cannot be told to be news (*is_news*) does not count between two hosts, which have pages of their own. Nor
-        does anything that was met by another spelling: the page that the finder repeats may lead there.
+        What cannot be told to be news (*is_news*) does not count between two hosts, which have pages of their own.
         """
         finder = self._settling.finder_of_news(url_id)
-        if finder is None or self._is_met_otherwise(url_id, callback):
+        if finder is None:
             return
         row = self._store.urls.row(finder)
         self._permalinks.add_led_to_news(row)
@@ -138,11 +137,6 @@ class ClaimEvidence:
         is_told = is_news or any(one.claim.kind in {Kind.SCHEME, Kind.NAME} for one in samples)
         if is_told and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
             self._claims.refute(self._samples.overturn(finder))
-
-    def _is_met_otherwise(self, url_id: int, callback: str) -> bool:
-        """Tell whether another URL was met that rules in force make one page with that of the id."""
-        spellings = self._rules.spellings_of(self._store.urls.url_of(url_id), callback)
-        return bool(self._store.urls.find([*map(self._key, spellings)]))
 
     def add_redirect(self, url_id: int, location: str, callback: str) -> None:
         """Take note of where a URL leads that *callback* was to get."""

@@ -43,10 +43,6 @@ class RuleEvidence:
         rules = [int(claim.subject) for claim in claims if claim.kind is Kind.RULE]
         self._dust.gone(url, rules, is_told=is_told)
 
-    def spellings_of(self, url: str, callback: str) -> set[str]:
-        """Return other URLs that rules in force make one page with *url*, as :meth:`Dust.spellings_of`."""
-        return self._dust.spellings_of(url, callback)
-
     def add_led_to_news(self, row: UrlRow, rules: set[int]) -> None:
         """Take note that a page that *rules* take for another one alone led to news."""
         self._apply(self._dust.led_to_news(row.url, rules), row.depth, row.id)

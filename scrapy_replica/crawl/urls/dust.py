@@ -145,12 +145,6 @@ class Dust:
         pages: HostPages = self._rules.hosts.of(parse(form).host).pages
         return pages.is_repeat(form)
 
-    def spellings_of(self, url: str, callback: str) -> set[str]:
-        """Return other URLs that rules in force make one page with *url*, for *callback*, whether met or not."""
-        form = form_of(url)
-        host: HostRules = self._rules.hosts.of(parse(form).host)
-        return host.spellings_of(form, callback_number(callback))
-
     def led_to_news(self, url: str, samples_of: Collection[int]) -> DustFindings:
         """Take note that *url*, a sample of rules (their ids), alone led to news: it is not what rules took it for."""
         findings, form = DustFindings(), form_of(url)

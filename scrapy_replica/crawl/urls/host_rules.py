@@ -223,12 +223,6 @@ class HostRules:
                 del self._waiting[next(iter(self._waiting))]
             self._waiting[canonical, callback] = form
 
-    def spellings_of(self, form: str, callback: int) -> set[str]:
-        """Return the canonical form of *form*, and what stands or waits for all of that, without *form* itself."""
-        canonical = self.canonical(form)[0]
-        found = {canonical, self.standing(canonical), self._waiting.get((canonical, callback))}
-        return {one for one in found if one not in {None, form}}
-
     @staticmethod
     def _saying(form: str, rules: Collection[WatchedRule], target: str, *, is_fetched: bool) -> Hit:
         is_rule_chain = len(rules) > 1 and not all(
