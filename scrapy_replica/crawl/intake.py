@@ -73,6 +73,8 @@ class Intake:
         self._replicas, self._revisits, self.key, self._counts = replicas, revisits, key, counts
         self._replacing: set[int] = set()
         """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
+        self._of_mirrors: set[int] = set()
+        """Ids of the URLs that this run entered because pages of other hosts alone lead to what they stand for."""
         self._has_withdrawn = False
 
     def enter(
@@ -103,6 +105,8 @@ class Intake:
             finder = row.new.parent if redirecting is None else redirecting.id
             is_added = row.is_moved or are_added
             self._count_added(url_id, what, finder, is_added=is_added, is_for_claim=row.is_for_claim)
+            if row.is_for_claim and finder is not None and not self._store.is_shared:
+                self._note_finder(url_id, what, finder, row.new.host)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -198,6 +202,19 @@ class Intake:
                 self._replacing.add(url_id)
         elif not is_added:
             self._store.added.ask(url_id, finder, is_new=what is Found.NEW)
+
+    def _note_finder(self, url_id: int, what: Found, finder: int, host: str) -> None:
+        """Take note of what leads to a URL of *host* by a name of its mirror: what a page of its own does, no page of
+        the mirror leads to alone.
+        """
+        if what is not Found.NEW and url_id not in self._of_mirrors:
+            return
+        is_own = self._store.urls.row(finder).host == host
+        if what is Found.NEW and not is_own:
+            self._of_mirrors.add(url_id)
+        elif is_own and url_id in self._of_mirrors:
+            self._of_mirrors.discard(url_id)
+            self._store.urls.set_finder(url_id, finder)
 
     def _note_entered(self, row: Entry, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:

@@ -298,6 +298,10 @@ class UrlTable(KnownUrls):
         if self._move(change, f"id = ? AND state = {LEASED}", (priority, payload, url_id)) is not None:
             self.waiting += 1
 
+    def set_finder(self, url_id: int, finder: int) -> None:
+        """Write down that the page of the id *finder* leads to the URL of that id, and not the one found first."""
+        self._connection.write("UPDATE urls SET parent = ? WHERE id = ?", (finder, url_id))
+
     def finish(self, url_ids: Collection[int]) -> None:
         """Acknowledge leases: these URLs are done; one that waits again goes on waiting.
 
