@@ -248,7 +248,9 @@ def use_urls(urls, suppressed):
     urls.release("b")
     urls.hosts.pause("a")
     urls.hosts.resume("a")
-    urls.demote(urls.take().id)
+    url_id = urls.take().id
+    urls.set_finder(url_id, url_id)
+    urls.demote(url_id)
     urls.retry(urls.take().id, 0, None)
     urls.finish([urls.take().id])
     urls.rescore(dict.fromkeys(keys, 0.5))
