@@ -803,6 +803,22 @@ class TestSlots:
         assert db.urls.take().slot == CANONICAL
 
 
+@pytest.mark.parametrize("is_known", [False, True])
+def test_what_was_dropped_there_comes_back_as_it_was_asked_for(db, is_known):
+    """It came back with the callback of the page that failed, or that repeats another one of its host."""
+    url, other, mine = f"http://{CANONICAL}/1.html", f"http://{MIRROR}/1.html", b'{"callback":"of_mirror"}'
+    db.urls.discover([NewUrl(url, CANONICAL, key(url), payload=b'{"callback":"of_canonical"}')])
+    crawl = crawl_on(db, explore=0.0)
+    hold(db, crawl)
+    if is_known:
+        new = NewUrl(other, MIRROR, key(other), payload=mine)
+        crawl.intake.enter([(new, crawl.policy.decide(other, MIRROR))])
+        assert state(db, other) is State.DROPPED
+    asked = crawl.intake.ask_elsewhere(db.urls.take(), other)
+    assert (state(db, other), db.urls.row(asked).payload == mine) == (State.WAITING, is_known)
+    assert not db.suppressed.of_url(asked)
+
+
 class TestRestoring:
     def test_work_goes_on_after_a_kill(self, tmp_path):
         db = SqliteCrawlDB(tmp_path, "x")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from http import HTTPStatus
 
+from scrapy_replica.claim import Restoration, Why
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
@@ -199,7 +200,9 @@ class Fetches(Parts):
                 told = self.replicas.add_page_items(observation.page, observation.url_id, observation.items)
                 self._apply_findings(None, told)
             if observation.gives_news:
-                self.restorer.restore_links({self.intake.key(url): url for url in observation.dropped})
+                # Its page seemed to repeat another one, and does not.
+                dropped = {self.intake.key(url): url for url in observation.dropped}
+                self.restorer.restore_urls(dropped, Restoration(Why.ITEM))
             self.evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
             self.scope_check.check_news()
             if not observation.is_known:

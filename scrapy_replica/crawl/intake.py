@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from scrapy_replica.address import has_secret, host_of, name_of, origin_of
+from scrapy_replica.claim import Restoration, Why
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.samples import Pending, Samples
 from scrapy_replica.crawl.decision_log import DecisionLog
@@ -350,10 +351,15 @@ class Intake:
         """Tell whether *url* may be asked for as *row* was; a request that only memory had went with it."""
         return self._policy.may_stand(url) and not self._payloads.is_lost(row.payload)
 
-    def ask_elsewhere(self, failed: UrlRow, url: str) -> int | None:
-        """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not."""
+    def ask_elsewhere(self, failed: UrlRow, url: str, why: Why = Why.GONE) -> int | None:
+        """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not.
+
+        One that was dropped comes back with the callback that it was asked for with.
+        """
         if not self._may_ask(failed, url):
             return None
+        if dropped := self._restorer.restore_urls({self.key(url): url}, Restoration(why, failed.url)):
+            return dropped[0]
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
         self._count_added(url_id, found, is_added=True)

@@ -62,7 +62,8 @@ class ClaimEvidence:
         """Look whether the page can stand for what was suppressed in its favour.
 
         A page of a canonical host that says nothing, or what another one of its host says, may be an answer to whatever
-        is asked: its mirrors are asked for it.
+        is asked: its mirrors are asked for it. Of what such pages stood for a sample comes back, and all of it where
+        many URLs show one page.
         """
         key = self._store.urls.key_of(observation.url_id)
         claims = self._claims.claims_for(key)
@@ -70,10 +71,10 @@ class ClaimEvidence:
             if is_own:
                 self._fallback.sample(observation.url_id, observation.page.url, observation.page.host)
             return
-        is_between_hosts = any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims)
-        is_of_many = is_between_hosts and self._is_of_many(observation.page)
-        is_asked = is_own and self._fallback.ask_of_repeat(observation.url_id, is_of_many=is_of_many)
-        if key is not None and is_between_hosts and (is_asked or not is_own):
+        if key is None or not any(claim.kind in {Kind.MIRROR, Kind.SCHEME, Kind.NAME} for claim in claims):
+            if is_own:
+                self._fallback.ask_of_repeat(observation.url_id)
+        elif not is_own or self._is_of_many(observation.page) or self._fallback.draws_repeat(observation.url_id):
             twin = observation.twin
             self._claims.restore_for(key, Why.REPEATS, twin.url if twin is not None else None)
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from scrapy_replica.address import has_secret, host_of, origin_of
-from scrapy_replica.claim import Claim, Kind
+from scrapy_replica.claim import Claim, Kind, Why
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.settling import compared
@@ -16,7 +16,7 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
 from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawldb.contract import CrawlDB, Known, Permission, UrlRow
+from scrapy_replica.crawldb.contract import CrawlDB, Known, Permission, State, UrlRow
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Novelty
@@ -121,18 +121,30 @@ class Fallback:
         failed = self._store.urls.row(url_id)
         return sum(self._enter(failed, url, is_repeat=False) for url in self._others(failed)) > 0
 
-    def ask_of_repeat(self, url_id: int, *, is_of_many: bool = False) -> bool:
-        """Ask them for the URL of that id, which brought another page of its host, if it is drawn; tell whether it is.
-
-        *is_of_many*: in any case, since its host says the same of many.
-        """
+    def ask_of_repeat(self, url_id: int) -> None:
+        """Ask them for the URL of that id, which brought another page of its host, if it is drawn."""
         failed = self._store.urls.row(url_id)
-        repeats = self.repeats[failed.host]
-        if not is_of_many and self._others(failed) and not self._samples.draws(repeats.test, failed.url):
-            self._make_room()
-            repeats.left.appendleft(failed)
+        if not self._is_left(failed):
+            self.ask_late(failed)
+
+    def draws_repeat(self, url_id: int) -> bool:
+        """Tell whether what was saved in favour of such a URL is drawn, and is to come back."""
+        failed = self._store.urls.row(url_id)
+        if self._is_left(failed):
             return False
-        self.ask_late(failed)
+        for url in self._others(failed):
+            known = self._found(url)
+            if known is not None and known.state is State.DROPPED:
+                self._await(failed, known.id, is_repeat=True)
+        return True
+
+    def _is_left(self, failed: UrlRow) -> bool:
+        """Tell whether mirrors may bring what repeats another page, and it is not drawn; remember it then."""
+        repeats = self.repeats[failed.host]
+        if not self._others(failed) or self._samples.draws(repeats.test, failed.url):
+            return False
+        self._make_room()
+        repeats.left.appendleft(failed)
         return True
 
     def ask_late(self, failed: UrlRow) -> bool:
@@ -202,13 +214,16 @@ class Fallback:
         return known if known is not None and known.id not in self._store.added.ids else None
 
     def _enter(self, failed: UrlRow, url: str, *, is_repeat: bool) -> bool:
-        asked_id = self._intake.ask_elsewhere(failed, url)
+        asked_id = self._intake.ask_elsewhere(failed, url, Why.REPEATS if is_repeat else Why.GONE)
         if asked_id is None:
             return False
+        self._await(failed, asked_id, is_repeat=is_repeat)
+        return True
+
+    def _await(self, failed: UrlRow, asked_id: int, *, is_repeat: bool) -> None:
         self._asked[asked_id] = Asked(failed.id, is_repeat)
         if is_repeat:
             self.repeats[failed.host].test.add(None, None, Stratum.of(failed.url))
-        return True
 
     def _settle(self, asked: Asked, outcome: Outcome) -> None:
         if asked.is_repeat:

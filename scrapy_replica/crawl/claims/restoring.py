@@ -72,12 +72,14 @@ class Restorer:
         """Let come back what *claim* suppressed, which is not in force any more."""
         self.begin(Work(claim), reason_of(claim), restoration)
 
-    def restore_links(self, links: Mapping[int, str]) -> None:
-        """Let links (key -> URL) wait that were dropped because their page seemed to repeat another: it does not."""
-        for key, known in self._store.urls.find(links).items():
-            if known.state is State.DROPPED:
-                self._store.suppressed.restore_one(known.id)
-                self._log.record_restored(known.id, links[key], Reason.EXACT_DUPLICATE_LINKS, Restoration(Why.ITEM))
+    def restore_urls(self, urls: Mapping[int, str], restoration: Restoration) -> list[int]:
+        """Let those of *urls* (key -> URL) wait that were dropped, as they were asked for; return their ids."""
+        dropped = {key: one.id for key, one in self._store.urls.find(urls).items() if one.state is State.DROPPED}
+        for key, url_id in dropped.items():
+            reason = next((reason_of(one.claim) for one in self._store.suppressed.of_url(url_id)), Reason.REPLICA_HOST)
+            self._store.suppressed.restore_one(url_id)
+            self._log.record_restored(url_id, urls[key], reason, restoration)
+        return [*dropped.values()]
 
     def join(self, works: Iterable[Work], *, is_own: bool = False) -> None:
         """Do here as well what another process began; as this process's *own* where that one is gone."""

@@ -30,8 +30,8 @@ MAX_WORDS = 2_000
 """Links of one host whose words are remembered."""
 
 _DIGITS = re.compile(r"\d+")
-_THING = re.compile(r"[^/]*[\d_%+-][^/]*(?=/)|[^/]*\d[^/]*$")
-"""What names a thing in a path. What stands last, without a number, may say what to do with it: ``add-to-cart``."""
+_OF_THINGS = re.compile(r"[\d_%+-]")
+"""What a part of a path has that names a thing, and no machine: a number, or several words."""
 _ACTION = re.compile(
     r"(?<![a-z])(?:add-?to-?cart|basket|cart|checkout|ecard|edit|log-?in|mailto|newreply|reply|send[-_]?to(?:[-_]?friend)?"
     r"|sign-?in|sign-?up|(?:un)?subscribe|tell[-_]a[-_]friend)(?![a-z])"
@@ -141,8 +141,18 @@ def _shape_of(form: str, *, is_page: bool) -> _Shape | None:
     url = parse(form)
     if len(tokens_of(url.local)) <= 2 or WILDCARD.search(url.local):
         return None
-    names = _THING.sub("0", url.path) if is_page else url.components[0]
+    names = _without_things(url.components) if is_page else url.components[0]
     return len(tokens_of(url.local)), names, tuple(map(argument_name, url.arguments or ()))
+
+
+def _without_things(components: Sequence[str]) -> str:
+    """Return a path without the names of things in it.
+
+    What stands last, without a number, may say what to do with the thing: ``add-to-cart``.
+    """
+    *inner, last = components
+    names = ["0" if _OF_THINGS.search(one) else one for one in inner]
+    return "/".join([*names, "0" if _DIGITS.search(last) else last])
 
 
 def _rule(forms: Sequence[str], place: str) -> Rule | None:

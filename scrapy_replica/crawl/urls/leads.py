@@ -60,7 +60,7 @@ def words_of(links: Iterable[Link]) -> list[str]:
     """
     guessed, found = _guessed_names(), dict[tuple[str, frozenset[str]], str]()
     for link in links:
-        path = _DEFAULT_PAGE.sub("", _path(link.url))
+        path = _DEFAULT_PAGE.sub("", _read(link.url, link.text)[0])
         told = frozenset(one for one in _arguments(link.url) if one.partition("=")[0] not in guessed)
         found.setdefault((path, told), link.text)
     return [*found.values()]
