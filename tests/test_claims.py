@@ -22,6 +22,7 @@ from scrapy_replica.claim import Claim, Kind, Restoration, Standing, Why, Work
 from scrapy_replica.components.payloads import LostError, RequestPayloads
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.claims import fallback
+from scrapy_replica.crawl.claims.claim_evidence import MANY
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.late_samples import DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
@@ -801,6 +802,34 @@ class TestSlots:
         crawl = crawl_on(db)
         crawl.intake.ask_elsewhere(db.urls.take(), other)
         assert db.urls.take().slot == CANONICAL
+
+
+@pytest.mark.parametrize(("says", "is_of_many"), [("one text", True), ("text {} of a pair", False)])
+def test_what_was_saved_comes_back_where_the_page_in_its_place_repeats_another(db, says, is_of_many):
+    """All of it where many say the same, and else a sample; when all came back, two names of one host saved nothing."""
+    crawl = crawl_on(db)
+    hold(db, crawl)
+    places = pages_of(CANONICAL, 200)
+    for place in places[1::2]:
+        other = place.replace(CANONICAL, MIRROR)
+        enter(db, place)
+        crawl.intake.enter([(NewUrl(other, MIRROR, key(other)), crawl.policy.decide(other, MIRROR))])
+        if state(db, other) is not State.DROPPED:  # a sample of the mirror, or what it is held against
+            db.urls.finish([db.urls.known(key(other)).id])
+    saved = [place for place in places[1::2] if state(db, place.replace(CANONICAL, MIRROR)) is State.DROPPED]
+    assert len(saved) > 80
+    for number, place in enumerate(places):
+        (url_id,) = enter(db, place)
+        crawl.end_callback(visit(crawl, url_id, says.format(number // 2) + " word" * 40))
+        db.urls.finish([url_id])
+        restore(crawl)
+        there = place.replace(CANONICAL, MIRROR)
+        if place in saved and state(db, there) is State.WAITING:
+            asked = db.urls.known(key(there)).id
+            crawl.end_callback(visit(crawl, asked, says.format(number // 2) + " word" * 40))
+            db.urls.finish([asked])
+    back = [place for place in saved if state(db, place.replace(CANONICAL, MIRROR)) is not State.DROPPED]
+    assert len(back) >= len(saved) - MANY if is_of_many else 5 <= len(back) <= 40
 
 
 @pytest.mark.parametrize("is_known", [False, True])
