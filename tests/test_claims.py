@@ -187,6 +187,44 @@ class TestSamples:
         crawl.end_callback(visit(crawl, own, "what only the copy has to say of other things in the world " * 10))
         assert [sample.outcome for sample in db.samples.of_claim(links)] == [Outcome.OTHER]
 
+    @pytest.mark.parametrize("is_late", [False, True])
+    @pytest.mark.parametrize(("says", "outcome"), [("A", Outcome.SAME), ("B", Outcome.OTHER)])
+    def test_one_is_held_against_what_stands_for_its_representative(self, db, is_late, says, outcome):
+        """It waited for ever: of 50 samples of a mirror whose links all have a ``ref`` two dozen told nothing."""
+        crawl, text = crawl_on(db), "the things in the world of which {0} speaks to whoever asks for {0} " * 10
+        hold(db, crawl)
+        urls = f"http://{CANONICAL}/1.html", f"http://{CANONICAL}/1.html?ref=1", f"http://{MIRROR}/1.html?ref=1"
+        kept, dropped, sample = enter(db, *urls)
+        crawl.samples.enter(sample, urls[2], crawl.policy.decide(urls[2], MIRROR))
+        crawl.end_callback(visit(crawl, kept, text.format("A")))
+        if is_late:
+            crawl.end_callback(visit(crawl, sample, text.format(says)))
+        db.urls.drop(dropped)
+        db.suppressed.enter([Suppressed(dropped, Claim(Kind.RULE, "1"), key(urls[0]))])
+        if is_late:
+            crawl.late_samples.draw()
+        else:
+            crawl.end_callback(visit(crawl, sample, text.format(says)))
+            crawl.late_samples.look_back()
+        if outcome is Outcome.OTHER:  # which may be the fault of the rule: what was dropped tells
+            assert [one.outcome for one in db.samples.of_url(sample)] == [None]
+            assert state(db, urls[1]) is State.WAITING
+            assert [one.claim.kind for one in db.samples.of_url(dropped)] == [Kind.RULE]
+            crawl.end_callback(visit(crawl, dropped, text.format("A")))
+        else:
+            assert state(db, urls[1]) is State.DROPPED
+        assert [one.outcome for one in db.samples.of_url(sample)] == [outcome]
+
+    @pytest.mark.parametrize("is_manual", [False, True])
+    def test_what_a_person_left_out_is_not_fetched_to_tell(self, db, is_manual):
+        crawl, (url_id,) = crawl_on(db), enter(db, f"http://{CANONICAL}/1.html?ref=1", is_done=True)
+        rule = {"host": CANONICAL, "context": [], "transformation": [["drop", "ref", None]], "learntFrom": "combined"}
+        claim = Claim(Kind.RULE, str(db.rules.enter(rule, 0.0, is_manual=is_manual)))
+        db.urls.drop(url_id)
+        db.suppressed.enter([Suppressed(url_id, claim, key(f"http://{CANONICAL}/1.html"))])
+        crawl.samples.wanted.add(url_id)
+        assert crawl.late_samples.look_back() is not is_manual
+
     def test_what_spoke_against_a_claim_lets_some_be_fetched_that_it_suppressed_before(self, db):
         """Of what is new more is drawn; what was suppressed while it was believed in may be wrong as well."""
         root, *_ = enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 200))

@@ -21,7 +21,16 @@ from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Capture, Doubt, Form, Link, UncertainPair, Verdict
 
-SMALL = {"rules_in_force", "leased", "with_payload", "holding", "taken_back", "open_orders", "uncertain_pairs"}
+SMALL = {
+    "rules_in_force",
+    "leased",
+    "with_payload",
+    "holding",
+    "taken_back",
+    "open_orders",
+    "uncertain_pairs",
+    "awaiting",
+}
 """Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
 
 BOUNDED = ("SCAN texts", "SCAN marks", "SCAN added")
@@ -334,6 +343,7 @@ def use_pages(pages, visits, ledger, samples):
     samples.overturn(1)
     assert samples.beside(Claim.read("mirror a of b")) == (0, 0)
     samples.leading_further()
+    assert samples.left() == []
     samples.retire("before: ")
     assert len(samples.tested()) == 1
 

@@ -144,7 +144,7 @@ class Parts:
         self.probes = Probes(store, self.intake, self.reading, self.counts)
         look_ahead = LookAhead(store, self.intake, self.samples, self.guard, self.payloads)
         self.late_samples = LateSamples(
-            store, self.samples, self.replicas, self.claims, self.restorer, self.fallback, look_ahead
+            store, self.samples, self.replicas, self.claims, self.restorer, self.fallback, look_ahead, settling
         )
         rules = RuleEvidence(self.dust, self.claims, self.samples, self.probes, self.counts)
         permalinks = PermalinkEvidence(store, self.permalinks, self.dust, self.samples, self.claims)

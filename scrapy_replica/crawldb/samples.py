@@ -107,6 +107,11 @@ class SampleTable(Table):
         sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
         return [url for (url,) in self._read(sql, (representative,))]
 
+    def left(self) -> list[int]:
+        """Return the ids of all URLs that wait to be held against others."""
+        sql = "SELECT url FROM samples INDEXED BY awaiting WHERE outcome IS NULL AND representative IS NOT NULL"
+        return sorted({url_id for (url_id,) in self._read(sql)})
+
     def leading_further(self) -> list[int]:
         """Return the ids of a mirror's samples that were the same, and alone led to contents of the canonical host.
 

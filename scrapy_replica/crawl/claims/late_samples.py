@@ -15,6 +15,7 @@ from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback, Unlinked
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.changed_urls import ChangedUrls
 from scrapy_replica.crawl.urls.contents import form_of
@@ -73,10 +74,11 @@ class LateSamples:
         restorer: Restorer,
         fallback: Fallback,
         look_ahead: LookAhead,
+        settling: Settling,
     ) -> None:
         self._store, self._samples, self._replicas = store, samples, replicas
         self._claims, self._restorer = claims, restorer
-        self._fallback, self._look_ahead = fallback, look_ahead
+        self._fallback, self._look_ahead, self._settling = fallback, look_ahead, settling
         self._looked: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
         """Number of the pass and id of the newest URL at which an earlier run had looked at every claim."""
         self._sampled: dict[Claim, int] = {}
@@ -104,6 +106,7 @@ class LateSamples:
             return True
         self._drawn.clear()
         self._look_further()
+        self._claims.refute(self._settling.settle_left())
         is_asked = self.look_back() | self._restorer.has_work | self._look_into_traps()
         for verdict in self._replicas.holding():
             for claim in (verdict.claim, verdict.claim._replace(kind=Kind.FETCHED)):
@@ -252,7 +255,19 @@ class LateSamples:
         Until something spoke against them too little of it was fetched.
         """
         doubted, self._samples.doubted = self._samples.doubted, {}
-        return sum(self._look_into(claim, url_id) for claim, url_id in doubted.items()) > 0
+        is_asked = sum(self._look_into(claim, url_id) for claim, url_id in doubted.items()) > 0
+        while self._samples.wanted:
+            rows = self._store.suppressed.of_url(self._samples.wanted.pop())
+            if rows and not any(self._is_ordered(part) for row in rows for part in (row.claim, *row.claim.parts)):
+                is_asked |= self._enter(rows[:1], reason_of(rows[0].claim))
+        return is_asked
+
+    def _is_ordered(self, claim: Claim) -> bool:
+        """Tell whether a person gave *claim*."""
+        if claim.kind is Kind.MIRROR:
+            return all(verdict.claim != claim for verdict in self._replicas.holding())
+        row = self._store.rules.row(int(claim.subject)) if claim.kind is Kind.RULE else None
+        return row is not None and row.is_manual
 
     def _look_into(self, claim: Claim, url_id: int) -> bool:
         """Ask for some of what *claim* suppressed: beside the URL of that id, of which it was wrong, and in its place.

@@ -58,6 +58,8 @@ class Samples:
         self.doubted: dict[Claim, int] = {}
         """Claims that something spoke against, and that were not looked into since, in that order -> the id of the URL
         that did last."""
+        self.wanted: set[int] = set()
+        """Ids of representatives that were dropped and are to be fetched: what stands for them is not the sample."""
 
     def _refresh(self) -> None:
         """Forget what was read before a span was taken back."""
