@@ -45,6 +45,11 @@ class Form(NamedTuple):
     """It asks for a password: nothing of what is sent to it may be kept."""
 
 
+LED = "led"
+"""Name, in the evidence of a verdict, of the number of URLs of a copy without pages that lead to their places on the
+canonical host."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Two hosts serve one site: *copy* is not fetched any more, *canonical* is."""

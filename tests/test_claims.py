@@ -215,6 +215,18 @@ class TestSamples:
             assert state(db, urls[1]) is State.DROPPED
         assert [one.outcome for one in db.samples.of_url(sample)] == [outcome]
 
+    @pytest.mark.parametrize(("to", "outcome"), [("1.html", Outcome.SAME), ("2.html", None), ("3.html", None)])
+    def test_one_that_leads_to_its_representative_is_that_page(self, db, to, outcome):
+        """Nobody asks for it once more, so no page came of it: links by http never were those by https."""
+        urls = [f"http://{CANONICAL}/{number}.html" for number in (1, 2, 3)]
+        crawl, ids = crawl_on(db), enter(db, *urls, f"http://{MIRROR}/1.html")
+        hold(db, crawl)
+        crawl.samples.enter(ids[-1], f"http://{MIRROR}/1.html", crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR))
+        for number in (1, 2):  # the third one waits
+            crawl.end_callback(visit(crawl, ids[number - 1], f"what page {number} says of the world alone " * 10))
+        crawl.observe_failure(ids[-1], 301, None, location=f"http://{CANONICAL}/{to}")
+        assert [one.outcome for one in db.samples.of_url(ids[-1])] == [outcome]
+
     @pytest.mark.parametrize("is_manual", [False, True])
     def test_what_a_person_left_out_is_not_fetched_to_tell(self, db, is_manual):
         crawl, (url_id,) = crawl_on(db), enter(db, f"http://{CANONICAL}/1.html?ref=1", is_done=True)

@@ -8,9 +8,10 @@ from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.address import host_of
 from scrapy_replica.records import Doubt
-from scrapy_replica.sites.detector import Detector
+from scrapy_replica.sites.detector import MIN_LED, Detector
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
 from scrapy_replica.sites.judge import Judge
+from scrapy_replica.words.phrases import evidence_of
 
 JUDGE = Judge.load()
 
@@ -350,3 +351,51 @@ class TestIsSamePage:
         one = page("a.example", "/x", text_of(1))
         assert is_same_page(mark_of(one), mark_of(page("b.example", "/x", text_of(1) + " and one more")))
         assert not is_same_page(mark_of(one), mark_of(page("b.example", "/x", text_of(2))))
+
+
+class TestRedirects:
+    """A host all of whose URLs lead to their places on another one, as the former name of a site, is a copy of that."""
+
+    def led(self, detector, n, other="new.example", first=0):
+        found = [detector.add_redirect("old.example", f"/{one}", other, f"/{one}") for one in range(first, first + n)]
+        return [verdict for each in found for verdict in each.verdicts]
+
+    def test_it_is_found(self):
+        detector = Detector(JUDGE)
+        assert self.led(detector, MIN_LED - 1) == []
+        (verdict,) = self.led(detector, 3, first=MIN_LED)
+        assert (verdict.copy, verdict.canonical, verdict.n_aligned) == ("old.example", "new.example", MIN_LED)
+        assert evidence_of(verdict) == [f"URLs that lead to their own places there: {MIN_LED}"]
+        assert detector.copies.canonical("old.example") == "new.example"
+
+    def test_leading_to_the_other_scheme_first_says_nothing(self):
+        detector = Detector(JUDGE)
+        for one in range(MIN_LED):
+            detector.add_redirect("old.example", f"/{one}", "old.example", f"/{one}")
+            assert bool(self.led(detector, 1, first=one)) == (one == MIN_LED - 1)
+
+    @pytest.mark.parametrize(("other", "place"), [("new.example", "/"), ("third.example", "/7"), ("old.example", "/8")])
+    def test_one_that_leads_elsewhere_speaks_against_it(self, other, place):
+        detector = Detector(JUDGE)
+        self.led(detector, MIN_LED - 1)
+        detector.add_redirect("old.example", "/7", other, place)
+        assert self.led(detector, 5 * MIN_LED, first=9) == []
+
+    def test_a_page_of_its_own_does(self):
+        detector = Detector(JUDGE)
+        detector.observe(page("old.example", "/about", text_of("about", 0)))
+        assert self.led(detector, 5 * MIN_LED) == []
+
+    def test_what_a_person_said_does(self):
+        detector, other = Detector(JUDGE), Detector(JUDGE)
+        detector.keep_apart("new.example", "old.example")
+        other.never_judge("old.example")
+        assert self.led(detector, 5 * MIN_LED) == self.led(other, 5 * MIN_LED) == []
+
+    def test_no_two_hosts_are_copies_of_each_other(self):
+        detector = Detector(JUDGE)
+        self.led(detector, MIN_LED)
+        found = [
+            detector.add_redirect("new.example", f"/{one}", "old.example", f"/{one}") for one in range(5 * MIN_LED)
+        ]
+        assert not any(each.verdicts for each in found)

@@ -240,7 +240,9 @@ class Fetches(Parts):
             if status == HTTPStatus.OK:
                 self.evidence.add_document(failed_id)
         if location is not None:
-            self.evidence.add_redirect(url_id, location, callback)
+            self.evidence.add_redirect(url_id, [known.id for known in found.values()], location, callback)
+            if self.scope.may_stand(location):
+                self._apply_findings(None, self.replicas.add_redirect(self.store.urls.url_of(url_id), location))
         if status is None or status >= MISSING:
             self.runner.unproductive(self.store.urls.url_of(url_id))
         self.counts["page/failed" if status is None else "page/other"] += 1

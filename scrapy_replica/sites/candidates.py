@@ -91,6 +91,10 @@ class Met:
     """Registered domains of hosts that link to it, the first of them."""
     pending: set[str] | None = None
     """Normalised paths that probes were sent to."""
+    leads_to: str | None = None
+    """Host on which its URLs lead to their own places, empty where one led elsewhere."""
+    n_led: int = 0
+    """URLs of it that did."""
 
 
 class Candidates:

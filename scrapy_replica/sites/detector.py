@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from scrapy_replica.address import host_of, registered_domain
-from scrapy_replica.records import Doubt, Page, UncertainPair, Verdict
+from scrapy_replica.records import LED, Doubt, Page, UncertainPair, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, HostPair
 from scrapy_replica.sites.canonical_host import host_to_keep, is_tried
@@ -32,6 +32,9 @@ _CONTRADICTION = 0.55
 """Share of the threshold below which a well-known pair counts as two sites."""
 _WELL_KNOWN = 5
 """Comparable pages from which two hosts can contradict each other."""
+MIN_LED = 8
+"""URLs of a host without pages that lead to their places on another one, and none elsewhere, after which it is a copy.
+Of hosts of which a fifth of the URLs lead elsewhere five of six are found out before, and samples go on."""
 _GROWTH = 32
 """A pair is looked at again when one of its hosts has grown by this part of its pages."""
 PROMISE = 0.1
@@ -97,6 +100,25 @@ class Detector:
         self._prober.answered(host, normal_path(path))
         if host not in self.verdicts:
             self.candidates.add_missing(host, path)
+
+    def add_redirect(self, host: str, path: str, other: str, place: str) -> Findings:
+        """Take note that *path* of *host* leads to *place* on the host *other* (both with their queries).
+
+        A host that has no pages, and all of whose URLs lead to their own places on one other host, is a copy of that.
+        Leading to the other scheme first says nothing.
+        """
+        findings, met = Findings(), self.candidates.record(host)
+        is_place = normal_path(path) == normal_path(place)
+        if other == host and is_place:
+            return findings
+        is_there = is_place and met.leads_to in {None, other}
+        met.leads_to, met.n_led = (other, met.n_led + 1) if is_there else ("", 0)
+        is_led = met.n_led >= MIN_LED and self._may_join(host, other)
+        if is_led and self.copies.canonical(other) != host and not self.candidates.host(host).n_pages:
+            verdict = Verdict(host, other, "", "", 1 - 1 / (met.n_led + 2), met.n_led, {LED: float(met.n_led)})
+            self.copies.enter(verdict)
+            findings.verdicts.append(verdict)
+        return findings
 
     def observe(
         self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
@@ -264,7 +286,9 @@ class Detector:
             findings.probes += self._prober.ask(pair, comparison, self._host_to_keep(comparison))
 
     def _may_judge(self, pair: HostPair) -> bool:
-        first, second = pair.first, pair.second
+        return self._may_join(pair.first, pair.second)
+
+    def _may_join(self, first: str, second: str) -> bool:
         if first in self.verdicts or second in self.verdicts:
             return False  # a page of the copy was on its way when it was blocked
         if self._never_judged and (first in self._never_judged or second in self._never_judged):

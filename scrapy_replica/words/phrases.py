@@ -12,7 +12,7 @@ from typing import Any
 from scrapy_replica.claim import Claim, Kind, Standing, Why
 from scrapy_replica.coverage import Coverage
 from scrapy_replica.decision import Action, Outcome, Reason
-from scrapy_replica.records import Doubt, Verdict
+from scrapy_replica.records import LED, Doubt, Verdict
 from scrapy_replica.words.terminal import amount, counted, percent, score, share
 from scrapy_replica.words.text import cleaned, shortened
 
@@ -254,6 +254,8 @@ def evidence_of(verdict: Verdict) -> list[str]:
         lines.append("their names carry " + ("different versions" if told["vmark"] else "the same version"))
     if told.get("hreflang"):
         lines.append("one calls the other its translation")
+    if LED in told:
+        lines.append(f"URLs that lead to their own places there: {told[LED]:.0f}")
     return [line for line in lines if line]
 
 

@@ -43,6 +43,24 @@ def schemes(n: int) -> Answer:
     return answer
 
 
+def moved(n: int) -> Answer:
+    """*n* articles that link to others by former names of the site, which redirect: http, no www, another host."""
+    former = ["http://www.site.example", "http://site.example", "http://old.example"]
+
+    def answer(place: Place) -> Any:
+        if (place.scheme, place.host) != ("https", "www.site.example"):
+            return redirect(f"https://www.site.example{place.path}", 301)
+        if place.path != f"/article/{place.number}" or not 0 <= place.number < n:
+            return plain_page(place, n)
+        links = [
+            (f"{one}/article/{to}", title("article", to))
+            for one, to in zip(former, related(place.number, n), strict=True)
+        ]
+        return page(f"article {place.number}", title("article", place.number), article("article", place.number), links)
+
+    return answer
+
+
 def staging(n: int) -> Answer:
     """*n* articles, the first third of which were left on the host where the site was tried."""
 
@@ -143,6 +161,16 @@ SITES = [
         small=45,
         full=300,
         copies=("site.example", "www.site.example"),
+    ),
+    Site(
+        name="moved",
+        what="Links to names that the site had once, all of which redirect.",
+        make=moved,
+        seeds=("https://www.site.example/",),
+        items=r"/article/",
+        small=60,
+        full=300,
+        copies=("site.example", "old.example"),
     ),
     Site(
         name="staging host",

@@ -139,9 +139,11 @@ class ClaimEvidence:
         if is_told and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
             self._claims.refute(self._samples.overturn(finder))
 
-    def add_redirect(self, url_id: int, location: str, callback: str) -> None:
-        """Take note of where a URL leads that *callback* was to get."""
+    def add_redirect(self, url_id: int, via: Sequence[int], location: str, callback: str) -> None:
+        """Take note of where a URL leads that *callback* was to get, and those that led there (ids *via*)."""
         row = self._store.urls.row(url_id)
+        for one in (url_id, *via):
+            self._claims.refute(self._settling.add_redirect(one, location))
         self._rules.add_redirect(row, location, callback)
         self._permalinks.add_redirect(row, location)
 

@@ -138,6 +138,18 @@ class Settling:
             refuted += self._compare(sample, sample.id, url_id, is_away=self._store.pages.has_page(url_id))
         return refuted
 
+    def add_redirect(self, url_id: int, location: str) -> list[Claim]:
+        """Settle what a URL is a sample of that leads to its representative; return the claims that this refuted.
+
+        Nobody asks for that once more where it was fetched: links by http were never known to be the same by https.
+        Where it leads to another page that is known it brings nothing, which says nothing of the others.
+        """
+        key, refuted = self._key(location), list[Claim]()
+        for sample in self._open(url_id):
+            if sample.representative == key:
+                refuted += self._settle(sample, Outcome.SAME)
+        return refuted
+
     def settle_left(self) -> list[Claim]:
         """Settle samples whose representatives were dropped after their pages had come; return what this refuted."""
         refuted = []

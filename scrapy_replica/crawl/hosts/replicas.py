@@ -20,7 +20,7 @@ from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.orders import ALLOW, DIFFERENT
 from scrapy_replica.pages.near_duplicates import NearDuplicates
-from scrapy_replica.records import Page, Verdict
+from scrapy_replica.records import LED, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
@@ -148,8 +148,9 @@ class Replicas:
         return Block(verdict, self._canonical_url(url, verdict), host in self.detector.copies.by_hand)
 
     def on_copies(self, url: str, host: str) -> list[str]:
-        """Return the URLs on the copies of the canonical *host* that stand where *url* does."""
-        copies = (self.url_on_copy(verdict, url) for verdict in self.judged_copies_of(host))
+        """Return the URLs on those copies of the canonical *host* that have pages that stand where *url* does."""
+        with_pages = (verdict for verdict in self.judged_copies_of(host) if LED not in verdict.evidence)
+        copies = (self.url_on_copy(verdict, url) for verdict in with_pages)
         return [other for other in copies if other is not None]
 
     def judged_copies_of(self, canonical: str) -> list[Verdict]:
@@ -199,6 +200,13 @@ class Replicas:
         if self._config.mirrors:
             told = self.detector if self._db.is_leader else self.detector.candidates
             told.add_missing(host_of(url), path_of(url))
+
+    def add_redirect(self, url: str, location: str) -> Findings:
+        """Take note that *url* leads to *location*; return what that brought to light."""
+        if not self._config.mirrors or not self._db.is_leader:
+            return Findings()
+        places = host_of(url), path_of(url), host_of(location), path_of(location)
+        return self._write_all(self.detector.add_redirect(*places))
 
     def traces_of(self, page: Page) -> tuple[PageMark, Neighbours] | None:
         """Return what *page* is compared with pages of other hosts by; ``None`` where hosts are not compared."""
