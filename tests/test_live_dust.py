@@ -373,7 +373,7 @@ class TestWhereUrlsLead:
         with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as db:
             tested = db.execute("SELECT claim, urls.url FROM samples JOIN urls ON urls.id = samples.url").fetchall()
         assert {claim for claim, _ in tested} - changed.keys()  # rules together
-        assert all(changed[claim] in url for claim, url in tested if claim in changed)
+        assert all(changed[claim] in url or url.endswith("/") for claim, url in tested if claim in changed)
 
     async def test_links_with_a_token_that_lead_to_one_page_tell_no_pages_apart(self):
         tokens = iter(range(10**6))

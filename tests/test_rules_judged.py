@@ -18,7 +18,7 @@ from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.rule_places import Places, place_of
 from scrapy_replica.crawl.urls.rule_proposals import MAX_CANDIDATES, RuleProposals
-from scrapy_replica.crawl.urls.watched_rule import IMAGES_NEEDED, PAIRS_PER_RULE, WatchedRule
+from scrapy_replica.crawl.urls.watched_rule import CONFIRMED, IMAGES_NEEDED, PAIRS_PER_RULE, WatchedRule
 from scrapy_replica.crawldb.contract import NewUrl, Permission
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -362,3 +362,44 @@ class TestOthers:
         site.crawl.claims.rule_ended(site.crawl.rules.disable(site.ids[0]), Why.ENDED)
         host = site.crawl.rules.hosts.of(HOST)
         assert not site.crawl.rules.proposals.candidate(Rule(HOST, (), (Step("template", "/old/{0}", "/{0}"),)), host)
+
+
+class TestImages:
+    """Pages that are met by what a rule changes first, and then as it has them, as without a slash or a language."""
+
+    def met(self, n=CONFIRMED, *, is_backward=True):
+        site = Site(clean_param(HOST, "utm"))
+        for one in range(n):
+            for path in (f"x/{one}?utm=1", f"x/{one}")[:: 1 if is_backward else -1]:
+                site.fetch(path, text=one)
+        site.fetch("x/90?utm=1", text="ninety")
+        return site
+
+    def test_they_are_saved_where_five_were_the_same(self):
+        """Each link to /item/7 was fetched where the others lead to /item/7/ or /en/item/7: 314 requests of 314."""
+        assert self.met(CONFIRMED - 1).asked("x/90").action is Action.FETCH
+        decision = self.met().asked("x/90")
+        assert (decision.action, decision.representative) == (Action.DROP, f"http://{HOST}/x/90?utm=1")
+        assert self.met().asked("x/91").action is Action.FETCH  # of which nothing was fetched
+
+    def test_what_was_met_the_other_way_round_says_nothing_of_them(self):
+        """A version for print that is met first lacks what its page leads to."""
+        assert self.met(4 * CONFIRMED, is_backward=False).asked("x/90").action is Action.FETCH
+
+    @pytest.mark.parametrize(("says", "outcome"), [("ninety", Outcome.SAME), ("other", Outcome.OTHER)])
+    def test_samples_are_held_against_what_was_fetched(self, says, outcome):
+        site = self.met()
+        url_id = site.sample("x/90")
+        site.fetch("x/90", text=says)
+        assert [one.outcome for one in site.db.samples.of_url(url_id)] == [outcome]
+
+    def test_where_one_in_twenty_is_another_page_all_of_them_come_back(self):
+        site = self.met()
+        site.enter("x/90", site.asked("x/90"))
+        site.fetch("x/91?utm=1")
+        site.fetch("x/91")  # another page
+        assert "x/90" in site.waiting()
+        assert site.asked("x/90").action is Action.FETCH
+        assert site.states == [Standing.IN_FORCE]
+        site.open()
+        assert site.asked("x/90").action is Action.FETCH

@@ -40,7 +40,8 @@ class DustFindings:
     """URLs that a rule would have saved, and that were fetched all the same."""
     disputed: list[tuple[int, ...]] = field(default_factory=list)
     """Ids of rules that together made one of two different pages: what all of them changed is to be fetched, and which
-    of them is wrong is found out by pages that each changes alone.
+    of them is wrong is found out by pages that each changes alone. Of one whose images are other pages too often: what
+    it suppressed is decided anew, and its images are fetched.
     """
     probes: list[str] = field(default_factory=list)
     """URLs to fetch that prove a rule or refute it."""
@@ -245,7 +246,7 @@ class Dust:
             level = watched.level
             settled = watched.observe(form, cluster, url_id, host.pages, is_stale)
             if settled is not None and level.is_acting:
-                findings.settled.append(settled)
+                findings.settled += [settled, settled._replace(url_id=url_id)]  # either of the two may be the sample
             is_told = settled is not None and settled.outcome is not Outcome.UNKNOWN
             if settled is not None and is_told and not (settled.is_named and settled.outcome is Outcome.OTHER):
                 self._follow(host, watched, level, findings, is_same=settled.outcome is Outcome.SAME)
@@ -285,11 +286,12 @@ class Dust:
         if joint is None:
             return
         changed_id = url_id if joint.changed == form else next(filter(None, map(_id_of(joint.changed), joint.rules)), 0)
+        ids = dict.fromkeys([changed_id, url_id])
         are_other = host.are_other(joint)
         if are_other is None:
-            findings.settled.append(Settled(changed_id, Outcome.UNKNOWN, joint.ids))
+            findings.settled += [Settled(one, Outcome.UNKNOWN, joint.ids) for one in ids]
         elif not are_other:
-            findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids))
+            findings.settled += [Settled(one, Outcome.SAME, joint.ids) for one in ids]
             cluster = host.pages.cluster_at(joint.changed)
             is_one = cluster == host.pages.cluster_at(joint.other)
             are_direct = all(changed == joint.changed for changed in joint.rules.values())
@@ -298,7 +300,7 @@ class Dust:
                 watched.record(changed, host.canonical(joint.other)[0], callback, is_same=True, is_joint=True)
                 self._follow(host, watched, level, findings, is_same=True)
         elif not self._is_stale(joint.other if joint.changed == form else joint.changed):
-            findings.settled.append(Settled(changed_id, Outcome.OTHER, joint.ids))
+            findings.settled += [Settled(one, Outcome.OTHER, joint.ids) for one in ids]
             if (forms := host.tell_apart(joint)) is not None:
                 logger.info("Rules %s together were wrong: %s is not %s", joint.ids, joint.changed, joint.other)
                 findings.disputed.append(joint.ids)
@@ -317,6 +319,8 @@ class Dust:
                 self._rules.put_in_force(host, watched)
         elif level.is_acting and not is_same:
             findings.doubted.append(watched)
+            if level.holds_backward and not watched.holds_backward:
+                findings.disputed.append((watched.id,))
         elif watched.level != level and watched.is_acting:
             if not level.is_acting:
                 logger.info("Rule %d is in force: %s", watched.id, in_words(watched.rule.to_dict()))

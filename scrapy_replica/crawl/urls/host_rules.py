@@ -133,16 +133,12 @@ class HostRules:
         self._disputed.clear()
 
     def hit(self, form: str, callback: int) -> Hit | None:
-        """Return what the rules say about *form*, asked for with *callback*; ``None``: to be fetched as it stands.
-
-        A canonical form is never saved by a spelling of it: it is what samples are held against, and what shows that
-        the spellings are one page.
-        """
+        """Return what the rules say about *form*, asked for with *callback*; ``None``: to be fetched as it stands."""
         if not self._acting or form in self.pages.clusters or self._is_asked(form):
             return None
         canonical, rules = self.canonical(form)
         if not rules:
-            return None
+            return self._of_canonical(form, callback)
         standing = self.standing(canonical)
         target = standing if standing is not None else self.pages.namer(canonical)
         if target is None:
@@ -158,6 +154,20 @@ class HostRules:
             is_saved = callback_in(cluster) == callback
         hit = self._saying(form, needed, target, is_fetched=True)
         return hit._replace(is_named=standing is None) if is_saved else None
+
+    def _of_canonical(self, form: str, callback: int) -> Hit | None:
+        """Return what the rules say about a *form* that they do not change: that another spelling of it was fetched.
+
+        Where such forms that came after their spellings were the same page: a version for print that is met first says
+        nothing of where its page leads.
+        """
+        target = self.standing(form)
+        cluster = self.pages.clusters.get(target) if target is not None else None
+        if target is None or cluster is None or callback_in(cluster) != callback or self.pages.is_boilerplate(cluster):
+            return None
+        needed = self._needed(form, target, [])
+        hold = all(rule.holds_backward for rule in needed) and self._may_act(form, needed, callback)
+        return self._saying(form, needed, target, is_fetched=True) if needed and hold else None
 
     def _may_act(self, canonical: str, needed: Mapping[WatchedRule, str], callback: int) -> bool:
         """Tell whether rules hold where what each changes is, and no page showed that together they are wrong."""
@@ -182,6 +192,7 @@ class HostRules:
     def _of_unread(self, form: str, canonical: str, rules: list[WatchedRule], callback: int) -> Hit | None:
         """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
         is_made_up = self._n_led_away >= IMAGES_NEEDED or not all(rule.are_images_linked for rule in rules)
+        is_made_up |= all(rule.holds_backward for rule in rules)  # it stands for the image as well
         waiting = self._standing_in(canonical, callback) if is_made_up else None
         if waiting == form:
             return None

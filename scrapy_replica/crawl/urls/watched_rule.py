@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
 from scrapy_replica.claim import ENDED, Standing
+from scrapy_replica.crawl.claims.claim_test import MOST_FALSE
 from scrapy_replica.crawl.urls.changed_urls import ChangedUrls, Pages
 from scrapy_replica.crawl.urls.contents import callback_in
 from scrapy_replica.crawl.urls.host_pages import HostPages
@@ -35,6 +37,8 @@ class Level(NamedTuple):
     is_certain: bool
     has_images: bool
     """It may rewrite URLs."""
+    holds_backward: bool
+    """What it changes may stand for images."""
 
 
 class Settled(NamedTuple):
@@ -76,6 +80,8 @@ class WatchedRule:
         All pages of a session lead home, which is one image: one crawl of 276 requests took 821 when it was counted
         with each of them.
         """
+        self._backward = Counter[bool]()
+        """Whether they were right -> pairs of which the image was fetched last, as far as seen in this run."""
         self.wrong_pairs: list[Pair] = []
         """The first of this run."""
         self.proofs = list(row.proofs)
@@ -117,12 +123,23 @@ class WatchedRule:
         return self.is_manual or len(self.linked) >= IMAGES_NEEDED
 
     @property
+    def holds_backward(self) -> bool:
+        """Whether what it changes stands for images that are met later, as a page with a slash for one without.
+
+        A version for print that is met first says nothing of where its page leads: pairs that were met the other way
+        round say nothing of these.
+        """
+        right, wrong = self._backward[True], self._backward[False]
+        return right >= CONFIRMED and wrong <= MOST_FALSE * (right + wrong) and not self.rule.is_gate
+
+    @property
     def level(self) -> Level:
-        return Level(self.is_acting, self.is_certain, self.has_images)
+        return Level(self.is_acting, self.is_certain, self.has_images, self.holds_backward)
 
     @property
     def needs_proof(self) -> bool:
-        return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not all(self.level)
+        is_proved = self.is_acting and self.is_certain and self.has_images
+        return len(self.proofs) < PAIRS_PER_RULE and not self.is_ended and not is_proved
 
     def doubt(self, judge: RuleJudge) -> float:
         """Return the share of wrong pairs that *judge* expects, 0..1."""
@@ -162,8 +179,14 @@ class WatchedRule:
 
     # Its record
 
-    def record(self, form: str, image: str, callback: int, *, is_same: bool, is_joint: bool = False) -> None:
-        """Take note of whether *form* and its *image*, which others help to make (*is_joint*), are one page."""
+    def record(
+        self, form: str, image: str, callback: int, *, is_same: bool, is_joint: bool = False, is_backward: bool = False
+    ) -> None:
+        """Take note of whether *form* and its *image*, which others help to make (*is_joint*), are one page.
+
+        *is_backward*: the image was fetched last.
+        """
+        self._backward[is_same] += is_backward
         self._latest = (*self._latest, is_same)[-LATEST:]
         self.right, self.wrong = self.right + is_same, self.wrong + (not is_same)
         if not is_same and len(self.wrong_pairs) < TOLD_WRONG:
@@ -215,6 +238,7 @@ class WatchedRule:
             return
         self._note_linked(pair, host)
         if pair.is_same or not host.look_alike(pair.cluster, pair.other):
+            self._backward[pair.is_same] += pair.image == form
             self.places.record(self._place(pair.form, pair.image, pair.callback), is_same=pair.is_same)
         else:
             self._further.add(form)
@@ -246,7 +270,7 @@ class WatchedRule:
             return Settled(found.url_id, Outcome.SAME, (self.id,)) if self.is_acting else None
         self.images += found.is_image_known and is_same
         self._note_linked(found, host)
-        self.record(found.form, found.image, found.callback, is_same=is_same)
+        self.record(found.form, found.image, found.callback, is_same=is_same, is_backward=found.image == form)
         return Settled(found.url_id, Outcome.SAME if is_same else Outcome.OTHER, (self.id,))
 
     def observe_redirect(self, form: str, image: str, url_id: int, callback: int, *, is_there: bool) -> Settled:
@@ -269,11 +293,17 @@ class WatchedRule:
 
     def led_to_news(self, form: str, callback: int, *, is_sample: bool) -> bool:
         """Take note that *form* alone led to news; tell whether the rule took it, as a sample or not, for another."""
-        image = self.changed.image(form)
-        is_told = image is not None and (is_sample or form in self._further)
-        if image is not None and is_told:
+        image, changed = self.changed.image(form), self.changed.spelling_of(form)
+        if image is None and changed is not None:
+            pair = Pair(changed, form)  # it stands where the rule takes the page that was fetched before
+        elif image is not None:
+            pair = Pair(form, image)
+        else:
+            return False
+        is_told = is_sample or form in self._further
+        if is_told:
             self._further.discard(form)
-            self.record(form, image, callback, is_same=False)
+            self.record(pair.url, pair.image, callback, is_same=False, is_backward=pair.image == form)
         return is_told
 
     def may_save(self, waiting: Iterable[str], is_met: Callable[[str], bool]) -> bool:

@@ -114,6 +114,24 @@ def left_out_values(one: Sequence[str], other: Sequence[str]) -> Iterator[Transf
                 yield (Step("replace", f"/{name}/{{0}}/", f"/{name}/"),)
 
 
+def left_out_endings(one: Sequence[str], other: Sequence[str]) -> Iterator[Transformation]:
+    """Yield the template that leaves out the ending of a name (``.html``) that only one of two paths has.
+
+    Numbers above the name may be any, as the year in ``/2024/05/name.html``.
+    """
+    places = [place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its]
+    if len(one) != len(other) or len(places) != 1 or "?" in one:
+        return
+    shorter, longer = sorted((one[places[0]], other[places[0]]), key=len)
+    ending = longer.removeprefix(shorter)
+    if not ending.startswith(".") or not longer.startswith(shorter) or any(_literal(token) is None for token in one):
+        return
+    any_of = [place for place, token in enumerate(one) if place in places or token.isdigit()]
+    kept = [f"{{{any_of.index(place)}}}" if place in any_of else token for place, token in enumerate(one)]
+    source = [f"{token}{ending}" if place in places else token for place, token in enumerate(kept)]
+    yield (Step("template", "".join(source), "".join(kept)),)
+
+
 def left_out_parts(one: UrlPattern, other: UrlPattern) -> Iterator[Transformation]:
     """Yield what leaves out, whatever it is, the part of the path that only one of two URLs has: a post, a date.
 
@@ -196,6 +214,7 @@ def candidates(evidence: HostEvidence) -> Generator[None, None, list[Transformat
                 changes += run_changes(tokens[one], tokens[other])
                 changes += left_out_values(tokens[one], tokens[other])
                 changes += left_out_parts(left, right)
+                changes += left_out_endings(tokens[one], tokens[other])
                 changes += template_changes(tokens[one], tokens[other], rare)
                 changes += template_changes(tokens[one], tokens[other], frequency)
                 parts, others = (_parts_of(evidence.locals[member]) for member in (one, other))
