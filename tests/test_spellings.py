@@ -28,6 +28,22 @@ def test_small_letters_are_not_learnt_where_case_tells_pages_apart():
     assert combined.learn(urls, list(range(len(urls)))) == []
 
 
+NAMES = ("oak", "elm", "fir", "yew", "ash", "box", "may", "bay", "fig", "gum", "koa", "sal")
+
+
+def test_an_ending_that_means_nothing_is_learnt_for_all_names_and_years():
+    """A rule for each name saved nothing: 314 requests of 314."""
+    urls = [f"http://a.example/{2020 + n % 4}/the-{name}{end}" for n, name in enumerate(NAMES) for end in ("", ".html")]
+    rules = combined.learn(urls, [n // 2 for n in range(len(urls))])
+    assert [rule.transformation for rule in rules] == [(Step("template", "/{0}/{1}.html", "/{0}/{1}"),)]
+    assert RuleBook(rules).canonical("http://a.example/2031/a-new.tree.html")[0] == "http://a.example/2031/a-new.tree"
+
+
+def test_an_ending_is_not_learnt_where_it_tells_pages_apart():
+    urls = [f"http://a.example/tree/{name}{end}" for name in NAMES for end in ("", ".map")]
+    assert combined.learn(urls, list(range(len(urls)))) == []
+
+
 def test_a_slash_at_the_end_is_learnt_for_the_whole_host():
     places = [path for n in range(4) for path in (f"/list/{n}", f"/id/{n}", f"/show.php?of={n}")]
     urls = [
