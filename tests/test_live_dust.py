@@ -369,11 +369,11 @@ class TestWhereUrlsLead:
         settings = {"REPLICA_MODE": mode, "REPLICA_EXPLORE": 0.02, "JOBDIR": str(tmp_path)}
         result = await run(web, settings)
         assert {*range(60, 80)} <= {number_of(url) for url in result.urls if url.endswith("php")}
-        changed = {f"rule {number}": json.loads(rule)["transformation"][0][1] for number, rule, *_ in rules(tmp_path)}
+        changed = {f"rule {number}": json.loads(rule)["transformation"][0][1:] for number, rule, *_ in rules(tmp_path)}
         with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as db:
             tested = db.execute("SELECT claim, urls.url FROM samples JOIN urls ON urls.id = samples.url").fetchall()
         assert {claim for claim, _ in tested} - changed.keys()  # rules together
-        assert all(changed[claim] in url or url.endswith("/") for claim, url in tested if claim in changed)
+        assert all(any(part in url for part in changed[claim]) for claim, url in tested if claim in changed)
 
     async def test_links_with_a_token_that_lead_to_one_page_tell_no_pages_apart(self):
         tokens = iter(range(10**6))

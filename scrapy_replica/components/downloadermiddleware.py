@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.httpobj import urlparse_cached
 
@@ -19,7 +20,6 @@ from scrapy_replica.crawldb.pages import NOT_MODIFIED
 from scrapy_replica.decision import Action, Reason, as_guess
 
 if TYPE_CHECKING:
-    from scrapy import Request
     from scrapy.http import Response
 
 
@@ -181,11 +181,11 @@ class WarcMiddleware(Middleware):
 
 
 def location_of(response: Response) -> str | None:
-    """Return the URL that *response* redirects to; ``None`` if to none."""
+    """Return the URL that *response* redirects to; ``None`` if to none that can be asked for."""
     location = response.headers.get("Location")
     if location is None or not 300 <= response.status < 400:
         return None
     try:
-        return response.urljoin(location.decode("latin-1"))
+        return Request(response.urljoin(location.decode("latin-1"))).url
     except ValueError:
         return None

@@ -53,6 +53,9 @@ class RuleEvidence:
             self._claims.rule_ended(watched, Why.REFUTED)
         for settled in findings.settled:
             self._claims.refute(self._settle(settled))
+            if settled.image_id is not None:
+                claim = of_rules(settled.rules)[0]
+                self._claims.refute(self._samples.settle(settled.image_id, settled.outcome, claim))
         for rules in findings.disputed:
             self._claims.lift(of_rules(rules)[0])
         for watched in findings.doubted:
@@ -66,7 +69,7 @@ class RuleEvidence:
 
         Nor is a rule where the name of the page may be wrong, but where the sample tests no name: nobody would be.
         """
-        url_id, outcome, rules, is_named = settled
+        url_id, outcome, rules, is_named, _ = settled
         tests_name = any(sample.claim.kind is Kind.NAME for sample in self._samples.open_of(url_id))
         is_named = is_named and tests_name
         refuted = self._samples.settle(url_id, outcome, of_rules(rules)[0]) if not is_named else []

@@ -246,7 +246,7 @@ class Dust:
             level = watched.level
             settled = watched.observe(form, cluster, url_id, host.pages, is_stale)
             if settled is not None and level.is_acting:
-                findings.settled += [settled, settled._replace(url_id=url_id)]  # either of the two may be the sample
+                findings.settled.append(settled._replace(image_id=url_id if url_id != settled.url_id else None))
             is_told = settled is not None and settled.outcome is not Outcome.UNKNOWN
             if settled is not None and is_told and not (settled.is_named and settled.outcome is Outcome.OTHER):
                 self._follow(host, watched, level, findings, is_same=settled.outcome is Outcome.SAME)
@@ -286,12 +286,12 @@ class Dust:
         if joint is None:
             return
         changed_id = url_id if joint.changed == form else next(filter(None, map(_id_of(joint.changed), joint.rules)), 0)
-        ids = dict.fromkeys([changed_id, url_id])
+        image_id = url_id if url_id != changed_id else None
         are_other = host.are_other(joint)
         if are_other is None:
-            findings.settled += [Settled(one, Outcome.UNKNOWN, joint.ids) for one in ids]
+            findings.settled.append(Settled(changed_id, Outcome.UNKNOWN, joint.ids, image_id=image_id))
         elif not are_other:
-            findings.settled += [Settled(one, Outcome.SAME, joint.ids) for one in ids]
+            findings.settled.append(Settled(changed_id, Outcome.SAME, joint.ids, image_id=image_id))
             cluster = host.pages.cluster_at(joint.changed)
             is_one = cluster == host.pages.cluster_at(joint.other)
             are_direct = all(changed == joint.changed for changed in joint.rules.values())
@@ -300,7 +300,7 @@ class Dust:
                 watched.record(changed, host.canonical(joint.other)[0], callback, is_same=True, is_joint=True)
                 self._follow(host, watched, level, findings, is_same=True)
         elif not self._is_stale(joint.other if joint.changed == form else joint.changed):
-            findings.settled += [Settled(one, Outcome.OTHER, joint.ids) for one in ids]
+            findings.settled.append(Settled(changed_id, Outcome.OTHER, joint.ids, image_id=image_id))
             if (forms := host.tell_apart(joint)) is not None:
                 logger.info("Rules %s together were wrong: %s is not %s", joint.ids, joint.changed, joint.other)
                 findings.disputed.append(joint.ids)

@@ -50,6 +50,8 @@ class Settled(NamedTuple):
     """Ids of the rules that this is about: several where they changed the URL together."""
     is_named: bool = False
     """It was held against a page that only says that the URL of the rules is its own: that may be wrong, not they."""
+    image_id: int | None = None
+    """Id of the URL that was fetched last, if that is the one that they leave as it is: it may be the sample."""
 
 
 class WatchedRule:
