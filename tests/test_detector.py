@@ -360,6 +360,21 @@ class TestRedirects:
         found = [detector.add_redirect("old.example", f"/{one}", other, f"/{one}") for one in range(first, first + n)]
         return [verdict for each in found for verdict in each.verdicts]
 
+    @pytest.fixture(autouse=True)
+    def _site(self, monkeypatch):
+        """The host that is led to has a page."""
+        make = Detector.__init__
+
+        def with_page(self, *args, **more):
+            make(self, *args, **more)
+            self.observe(page("new.example", "/", text_of("home", 0)))
+
+        monkeypatch.setattr(Detector, "__init__", with_page)
+
+    def test_hosts_that_lead_on_without_end_are_none(self):
+        detector = Detector(JUDGE)
+        assert self.led(detector, 5 * MIN_LED, other="next.example") == []
+
     def test_it_is_found(self):
         detector = Detector(JUDGE)
         assert self.led(detector, MIN_LED - 1) == []

@@ -114,7 +114,8 @@ class Detector:
         is_there = is_place and met.leads_to in {None, other}
         met.leads_to, met.n_led = (other, met.n_led + 1) if is_there else ("", 0)
         is_led = met.n_led >= MIN_LED and self._may_join(host, other)
-        if is_led and self.copies.canonical(other) != host and not self.candidates.host(host).n_pages:
+        have_pages = [self.candidates.host(name).n_pages > 0 for name in (host, other)] if is_led else []
+        if have_pages == [False, True] and self.copies.canonical(other) != host:
             verdict = Verdict(host, other, "", "", 1 - 1 / (met.n_led + 2), met.n_led, {LED: float(met.n_led)})
             self.copies.enter(verdict)
             findings.verdicts.append(verdict)

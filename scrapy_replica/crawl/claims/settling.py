@@ -155,7 +155,9 @@ class Settling:
         refuted = []
         for url_id in self._store.samples.left():
             for sample in self._open(url_id):
-                refuted += self._compare(sample, url_id, None)
+                known = self._store.urls.known(sample.representative) if sample.representative is not None else None
+                if known is not None and known.state is State.DROPPED:
+                    refuted += self._compare(sample, url_id, None)
         return refuted
 
     def give_up(self, url_id: int, key: int) -> list[Claim]:
