@@ -144,9 +144,9 @@ class Settling:
         Nobody asks for that once more where it was fetched: links by http were never known to be the same by https.
         Where it leads to another page that is known it brings nothing, which says nothing of the others.
         """
-        key, refuted = self._key(location), list[Claim]()
+        refuted = []
         for sample in self._open(url_id):
-            if sample.representative == key:
+            if sample.representative == self._key(location):
                 refuted += self._settle(sample, Outcome.SAME)
         return refuted
 
