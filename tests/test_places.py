@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_replica.crawl.urls.rule_places import EVERYWHERE, PER_WRONG, Places, place_of
+from scrapy_replica.crawl.urls.rule_places import A_NAME, EVERYWHERE, MAX_NAMES, PER_WRONG, LeftOut, Places, place_of
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.urls.rule import Rule, Step, repeats, share_argument
 
@@ -55,6 +55,33 @@ class TestPlaces:
             places.record(at("a"), is_same=True)
         places.record(at("a"), is_same=True)
         assert places.holds(at("a"))
+
+
+class TestLeftOut:
+    @pytest.mark.parametrize("name", ["reviews", "page2", "2", "ref=reviews", "%D0%BE%D1%82%D0%B7%D1%8B%D0%B2%D1%8B"])
+    def test_what_several_pages_have_is_a_name(self, name):
+        left_out = LeftOut()
+        found = [left_out.names(f"{TOP}item/{n}/{name}", f"{TOP}item/{n}") for n in (1, 1, *range(2, A_NAME + 2))]
+        assert found == [frozenset()] * A_NAME + [frozenset({f"/{name}"})] * 2
+
+    @pytest.mark.parametrize("session", ["a71f3c", "20240517", "7-2-9"])
+    def test_a_session_is_none(self, session):
+        left_out = LeftOut()
+        assert not any(left_out.names(f"{TOP}s/{session}/item/{n}", f"{TOP}s/item/{n}") for n in range(100))
+
+    def test_titles_that_are_new_each_time_are_none_and_take_little_memory(self):
+        left_out = LeftOut()
+        assert not any(left_out.names(f"{TOP}item/{n}/{'x' * n}", f"{TOP}item/{n}") for n in range(2 * MAX_NAMES))
+        assert len(left_out) == MAX_NAMES
+
+    def test_a_name_stays_one_among_them(self):
+        left_out = LeftOut()
+        found = []
+        for n in range(3 * MAX_NAMES):
+            found += [left_out.names(f"{TOP}item/{n}/{'x' * n}", f"{TOP}item/{n}")]
+            if n % (MAX_NAMES // 2) == 0:
+                found += [left_out.names(f"{TOP}item/{n}/reviews", f"{TOP}item/{n}")]
+        assert sum(map(bool, found)) == 6 - (A_NAME - 1)
 
 
 def rule(*steps, host="h.example"):

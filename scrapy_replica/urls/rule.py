@@ -67,6 +67,12 @@ class Rule:
         return len(steps) == 1 and steps[0].kind == "template" and not WILDCARD.search(steps[0].value or "")
 
     @property
+    def leaves_out_any(self) -> bool:
+        """Whether it leaves out a part of the path whatever that is."""
+        steps = [step for step in self.transformation if step.kind in {"replace", "template"}]
+        return any(set(WILDCARD.findall(step.key)) - set(WILDCARD.findall(step.value or "")) for step in steps)
+
+    @property
     def key(self) -> str:
         """What the rule does, without its evidence: equal for equal rules."""
         return json.dumps([self.host, self.context, self.transformation])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from scrapy_replica.urls.pattern import argument_name, parse
 
@@ -13,7 +15,15 @@ listings of a file server have a place each, so proving it in each would save no
 PER_WRONG = 10
 """Right pairs that outweigh a wrong one in its place."""
 
+A_NAME = 3
+"""Images whose URLs have one value in a part of the path that a rule leaves out, whatever it is, after which that value
+is a name: ``/item/7/reviews`` is no title of the item. Of 15 such pages of 150 items 12 were lost."""
+MAX_NAMES = 1_000
+"""Values counted of one rule, some 300 bytes each; what was met longest ago goes first."""
+
 _DIGITS = re.compile(r"\d+")
+_NAME = re.compile(r"\D+\d{0,2}|\d{1,4}")
+"""What may be a name: no session or title with a number, which are new in each URL."""
 
 
 class Place(NamedTuple):
@@ -22,7 +32,7 @@ class Place(NamedTuple):
     callback: int
     """What the spider does with the page, as a number."""
     taken: frozenset[str]
-    """Names of the arguments that the rule takes away or changes."""
+    """Names of the arguments that the rule takes away or changes, and those that it leaves out of the path."""
     where: str
     """First name of the path, its digits left out, and the names of the other arguments."""
 
@@ -34,6 +44,32 @@ def place_of(form: str, image: str, callback: int) -> Place:
     others = sorted({argument_name(argument) for argument in kept})
     first = _DIGITS.sub("", after.components[0]) if after.components else ""
     return Place(callback, taken, f"{first}?{'&'.join(others)}")
+
+
+class LeftOut:
+    """The values that one rule leaves out of paths, and which of them are names, as they come again on other pages."""
+
+    def __init__(self) -> None:
+        self._images: dict[str, set[str]] = {}
+        """Value -> some of the images of the URLs that have it; the one that came last is the last."""
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def names(self, form: str, image: str) -> frozenset[str]:
+        """Return the names among what of the path of *form* its *image* lacks; take note of both."""
+        lacks = Counter(parse(form).components) - Counter(parse(image).components)
+        values = [value for value in lacks if _NAME.fullmatch(unquote(value))]
+        return frozenset(f"/{value}" for value in values if self._is_name(value, image))
+
+    def _is_name(self, value: str, image: str) -> bool:
+        images = self._images.pop(value, set())
+        if len(images) < A_NAME:
+            images.add(image)
+        if len(self) >= MAX_NAMES:
+            del self._images[next(iter(self._images))]
+        self._images[value] = images
+        return len(images) == A_NAME
 
 
 class Places:

@@ -12,7 +12,7 @@ from scrapy_replica.crawl.claims.claim_test import MOST_FALSE
 from scrapy_replica.crawl.urls.changed_urls import ChangedUrls, Pages
 from scrapy_replica.crawl.urls.contents import callback_in
 from scrapy_replica.crawl.urls.host_pages import HostPages
-from scrapy_replica.crawl.urls.rule_places import Place, Places, place_of
+from scrapy_replica.crawl.urls.rule_places import LeftOut, Place, Places, place_of
 from scrapy_replica.crawldb.rules import RuleRow
 from scrapy_replica.decision import Outcome
 from scrapy_replica.urls.judge import RuleJudge, traits_of
@@ -93,6 +93,7 @@ class WatchedRule:
         self.changed = ChangedUrls(self.rule)
         """The fetched URLs that it changes."""
         self.places = Places()
+        self._left_out = LeftOut() if self.rule.leaves_out_any else None
         self._further: set[str] = set()
         """Forms that say what their image says, and lead further; pages there that bring news tell that it is another.
         """
@@ -162,13 +163,16 @@ class WatchedRule:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 5000 + 300 * (len(self.changed) + len(self.places))
+        return 5000 + 300 * (len(self.changed) + len(self.places) + len(self._left_out or ()))
 
     def _place(self, form: str, image: str, callback: int, *, is_joint: bool = False) -> Place:
         """Return where *form* is: of what the rule makes of it, or, where nothing is known of that, of what several
         rules make of it together (*is_joint*), which may be the only one of both that there is.
         """
-        own = place_of(form, self.changed.image(form) or image, callback)
+        mine = self.changed.image(form) or image
+        own = place_of(form, mine, callback)
+        if self._left_out is not None:
+            own = own._replace(taken=own.taken | self._left_out.names(form, mine))
         return place_of(form, image, callback) if is_joint and own not in self.places else own
 
     def holds(self, form: str, canonical: str, callback: int, *, is_joint: bool = False) -> bool:

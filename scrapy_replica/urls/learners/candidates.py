@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Generator, Iterator, Sequence
@@ -132,19 +133,28 @@ def left_out_endings(one: Sequence[str], other: Sequence[str]) -> Iterator[Trans
     yield (Step("template", "".join(source), "".join(kept)),)
 
 
-def left_out_parts(one: UrlPattern, other: UrlPattern) -> Iterator[Transformation]:
-    """Yield what leaves out, whatever it is, the part of the path that only one of two URLs has: a post, a date.
+def left_out_parts(one: UrlPattern, other: UrlPattern, rare: Container[str]) -> Iterator[Transformation]:
+    """Yield what leaves out, whatever it is, the part of the path in which two URLs differ: a post, a date, a title.
 
-    That only of paths with as many parts and, unless it goes, the same first one.
+    Both have it, or one of them. The first part stays as it is unless it goes; where that is *rare*, all stay that are
+    not. So do names before a value, as in ``/item/7/ref=list``.
     """
     shorter, longer = sorted((one.components, other.components), key=len)
-    if one.arguments or other.arguments or len(longer) != len(shorter) + 1 or _literal(longer[0]) is None:
+    if one.arguments or other.arguments or any(_literal(part) is None for part in longer):
         return
     place = next((at for at, part in enumerate(shorter) if part != longer[at]), len(shorter))
-    if longer[:place] + longer[place + 1 :] == shorter and longer[place]:
-        kept = [] if place == 0 else longer[:1]
-        parts = kept + [f"{{{at}}}" if part else "" for at, part in enumerate(longer[len(kept) :])]
-        yield (Step("template", "/" + "/".join(parts), "/" + "/".join(parts[:place] + parts[place + 1 :])),)
+    rest, is_in_one = longer[:place] + longer[place + 1 :], len(longer) > len(shorter)
+    is_in_both = not is_in_one and rest == shorter[:place] + shorter[place + 1 :] and place > 0 and len(rest) > 1
+    if not (is_in_both or (is_in_one and rest == shorter)) or not longer[place]:
+        return
+    kept = {at for at, part in enumerate(longer) if part not in rare} if longer[0] in rare else {0}
+    wildcards = (f"{{{number}}}" for number in itertools.count())
+    parts = []
+    for at, part in enumerate(longer):
+        name, equals, _ = part.partition("=")
+        is_any = part and (at == place or at not in kept)
+        parts.append(f"{name if equals else ''}{equals}{next(wildcards)}" if is_any else part)
+    yield (Step("template", "/" + "/".join(parts), "/" + "/".join(parts[:place] + parts[place + 1 :])),)
 
 
 def _is_larger(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -213,7 +223,7 @@ def candidates(evidence: HostEvidence) -> Generator[None, None, list[Transformat
                     changes.append((Step("unslash", ""),))
                 changes += run_changes(tokens[one], tokens[other])
                 changes += left_out_values(tokens[one], tokens[other])
-                changes += left_out_parts(left, right)
+                changes += left_out_parts(left, right, rare)
                 changes += left_out_endings(tokens[one], tokens[other])
                 changes += template_changes(tokens[one], tokens[other], rare)
                 changes += template_changes(tokens[one], tokens[other], frequency)
@@ -222,6 +232,8 @@ def candidates(evidence: HostEvidence) -> Generator[None, None, list[Transformat
                 changes += template_changes(parts, others, numbers)
                 if not (left.arguments or right.arguments):  # which have rules of their own
                     changes += template_changes(parts, others, numbers, left_out=numbers)
+                    numbers = set(filter(str.isdigit, tokens[one] + tokens[other]))
+                    changes += template_changes(tokens[one], tokens[other], rare | numbers, left_out=numbers)
             if len(tokens[one]) == len(tokens[other]) and left.path == right.path:
                 changes += run_changes(tokens[one], tokens[other])
             for change in changes:
