@@ -48,7 +48,7 @@ CROWDED = 5
 """URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a fifth of
 what is saved there. With this and the bound on what is wrong five of sixty random families of hosts lost pages, and
 eleven with neither."""
-DOUBTED = 8
+DOUBTED = 24
 """URLs that a claim suppressed which are fetched after all when it was wrong once more, half of them in the directory
 where it was: an eighth of all, in a row, is met for certain, and where a fifth was wrong, anywhere, it is seen in 5 of
 6 cases, and leads to eight more. With all spread eleven of sixty random families of hosts lost 29 contents, so six lost

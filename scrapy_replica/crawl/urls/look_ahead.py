@@ -19,7 +19,7 @@ from scrapy_replica.urls.steps import Walk, walk_of
 LOOKS = 11
 """URLs of one trap that are fetched all the same: 1, 2, 4, ... steps ahead, and in turn, where its links lead both
 ways, behind. Six one way are 32 months, eleven all there will be."""
-SOON = 128
+SOON = 512
 """Steps that a walk is gone on with whose end is known: it costs fewer fetches than plain Scrapy makes."""
 UNSTEPPED = 2
 """The same where no steps can be told."""
