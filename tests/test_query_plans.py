@@ -61,7 +61,6 @@ ONCE = {
         " WHEN 3 THEN EXISTS (SELECT 1 FROM suppressed AS again WHERE again.url = urls.id)"
         " WHEN 2 THEN pages.url IS NULL OR pages.status < 400 ELSE 1 END) LIMIT ?"
     ),
-    "SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host",
     "SELECT COUNT(*) FROM (SELECT 1 FROM pages WHERE status = 200 LIMIT ?)",
     (
         "SELECT reason, outcome = 'other', SUM(weight), SUM(weight * weight), COUNT(*) FROM samples"
@@ -183,7 +182,6 @@ def use(db, folder):
     forms.of_host("a")
     forms.add_terms("a", ["x"])
     forms.terms("a")
-    forms.hosts()
     blocks.enter("a", b"x")
     blocks.state("a")
     captures.enter(b"digest", Capture("http://a/1", "2026-01-01T00:00:00Z", "a.warc.gz"))

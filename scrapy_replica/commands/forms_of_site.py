@@ -20,18 +20,19 @@ MAX_VALUE = 60
 
 def forms_of(job: SqliteReader, host: str) -> dict[str, Any]:
     """Return the forms of the site at *host* and the terms that were sent to them; empty if it has none."""
-    for site in job.sites(host):
-        forms = [
-            {
-                "action": form.action,
-                "method": form.method,
-                "is_login": form.is_login,
-                "fields": [field._asdict() for field in form.fields],
-            }
-            for form in site.forms
-        ]
-        return {"forms": forms, "query": list(site.query)}
-    return {}
+    forms, query = job.forms.of_host(host), job.forms.terms(host)
+    if not (forms or query):
+        return {}
+    told = [
+        {
+            "action": form.action,
+            "method": form.method,
+            "is_login": form.is_login,
+            "fields": [field._asdict() for field in form.fields],
+        }
+        for form in forms
+    ]
+    return {"forms": told, "query": query}
 
 
 def form_lines(known: Mapping[str, Any]) -> Iterator[str]:

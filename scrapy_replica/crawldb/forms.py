@@ -44,7 +44,3 @@ class FormTable(Table):
     def terms(self, host: str) -> list[str]:
         rows = self._read("SELECT term FROM query_terms WHERE host = ? ORDER BY term", (host,))
         return [term for (term,) in rows]
-
-    def hosts(self) -> list[str]:
-        rows = self._read("SELECT host FROM forms UNION SELECT host FROM query_terms ORDER BY host")
-        return [host for (host,) in rows]

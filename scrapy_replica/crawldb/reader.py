@@ -15,7 +15,7 @@ from scrapy_replica.crawldb.rules import RuleRow
 if TYPE_CHECKING:
     from scrapy_replica.crawldb.revisits import History
     from scrapy_replica.decision import Action, Reason
-    from scrapy_replica.records import Form, Novelty, Verdict
+    from scrapy_replica.records import Novelty, Verdict
     from scrapy_replica.usage import Statement
 
 
@@ -116,15 +116,6 @@ class RuleView(NamedTuple):
     """URLs that are dropped for it."""
     is_repeated: bool = False
     """It is in force, and others do all that it does."""
-
-
-class SiteView(NamedTuple):
-    """A host that forms are sent to."""
-
-    host: str
-    forms: Sequence[Form]
-    query: Sequence[str]
-    """Terms of its domain query."""
 
 
 class Salvaged(NamedTuple):

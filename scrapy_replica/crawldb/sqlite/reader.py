@@ -20,7 +20,6 @@ from scrapy_replica.crawldb.reader import (
     HostView,
     PageView,
     RuleView,
-    SiteView,
     UrlView,
     VerdictView,
 )
@@ -105,8 +104,9 @@ class SqliteReader:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._read, self.meta, self.sums = connection.read, connection.meta, connection.sums
-        self._rules, self._forms = RuleTable(connection), FormTable(connection)
-        self._orders, self._revisits = OrderTable(connection), RevisitTable(connection)
+        self._rules, self._orders = RuleTable(connection), OrderTable(connection)
+        self._revisits = RevisitTable(connection)
+        self.forms = FormTable(connection)
         self.visits = VisitTable(connection)
         self.texts = TextTable(connection)
         self.tables = TableReader(connection, lambda: self.status(None, sys.maxsize).hosts)
@@ -254,7 +254,7 @@ class SqliteReader:
             found.append(VerdictView(verdict, at, bool(is_manual), Standing(standing), saved, pages))
         return found
 
-    # Rules and forms
+    # Rules
 
     def rules(self) -> list[RuleView]:
         """Return all DUST rules, first proposed first."""
@@ -276,12 +276,6 @@ class SqliteReader:
         return self._count(
             f"SELECT COUNT(DISTINCT suppressed.url) {SUPPRESSED} claim >= ? AND claim < ?", ("rule ", "rule!")
         )
-
-    def sites(self, host: str | None = None) -> list[SiteView]:
-        """Return the hosts that have a form or a domain query, in their order; only *host* if it is given."""
-        forms = self._forms
-        hosts = [known for known in forms.hosts() if host is None or known == host]
-        return [SiteView(known, forms.of_host(known), forms.terms(known)) for known in hosts]
 
     def status(self, now: float | None, hosts: int) -> Status:
         """Return the figures of the job, of at most so many *hosts* one by one.
