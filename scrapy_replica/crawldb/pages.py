@@ -98,7 +98,6 @@ class Trace(NamedTuple):
     signature: bytes | None
     simhash: int | None
     words: int
-    novelty: str
     is_news: bool | None
     mark: bytes | None
     beside: int | None = None
@@ -282,15 +281,14 @@ class PageTable(Table):
     def trace(self, url_id: int) -> Trace | None:
         """Return the traces of the page of that URL; ``None`` if it brought none, or was not read."""
         row = self._read(
-            "SELECT signature, simhash, words, novelty, is_news, mark, beside FROM pages"
-            " WHERE url = ? AND words IS NOT NULL",
+            "SELECT signature, simhash, words, is_news, mark, beside FROM pages WHERE url = ? AND words IS NOT NULL",
             (url_id,),
         ).fetchone()
         if row is None:
             return None
-        signature, simhash, words, novelty, is_news, mark, beside = row
+        signature, simhash, words, is_news, mark, beside = row
         simhash = None if simhash is None else simhash % (1 << 64)
-        return Trace(signature, simhash, words, novelty, _told(is_news), mark, beside)
+        return Trace(signature, simhash, words, _told(is_news), mark, beside)
 
     def by_signature(self, signature: bytes, limit: int = 8) -> list[PageRow]:
         return self._select("signature", signature, limit)

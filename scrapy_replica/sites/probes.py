@@ -29,8 +29,6 @@ class Probe:
     """Path and query to ask for, as they stand in a URL."""
     normal: str
     """The same, normalised."""
-    like: str
-    """Normalised path of the page on the other host whose counterpart it would be."""
     is_known: bool
     """The URL was found on some page; otherwise it is a guess through the alignment."""
 
@@ -119,7 +117,7 @@ def choose(
         raw = target.paths.get(normal) or moved(source.paths.get(like, "/" + like), *prefixes)
         if raw is None:
             continue
-        probe = Probe(target.name, raw, normal, like, rest in theirs[1])
+        probe = Probe(target.name, raw, normal, rest in theirs[1])
         # spread over the site, by a hash that copies draw alike: what is asked of one is asked of all
         order = (rest not in missing, bool(rest), mark is None, not probe.is_known, sample_hash(normal), raw)
         found.append((order, probe))

@@ -28,8 +28,6 @@ class Walk:
     """
 
     url: str
-    place: str
-    """The same for all URLs that differ in their numbers."""
     position: int
     """Its month, counted from the year 0, its day, or the one number that changes."""
     step: int
@@ -69,8 +67,7 @@ class Walk:
 
 def walk_of(url: str, found_on: str) -> Walk | None:
     """Return the walk that leads from the page at *found_on* to *url*; ``None`` if they differ in more than a step."""
-    place = _NUMBER.sub("0", url)
-    if place != _NUMBER.sub("0", found_on):
+    if _NUMBER.sub("0", url) != _NUMBER.sub("0", found_on):
         return None
     here, before = ([found[0] for found in _numbers(one)] for one in (url, found_on))
     changed = {index for index, (a, b) in enumerate(zip(here, before, strict=True)) if a != b}
@@ -86,12 +83,12 @@ def walk_of(url: str, found_on: str) -> Walk | None:
         position, last = _position(parts, here), _position(parts, before)
         if position is not None and last is not None and position != last:
             is_padded |= any(here[part].startswith("0") for part in parts) or _is_written_in_full(url, parts, here)
-            return Walk(url, place, position, position - last, parts, is_padded=is_padded)
+            return Walk(url, position, position - last, parts, is_padded=is_padded)
     if len(changed) > 1:
         return None
     (index,) = changed
     step = int(here[index]) - int(before[index])
-    return Walk(url, place, int(here[index]), step, index=index, is_padded=is_padded) if step else None
+    return Walk(url, int(here[index]), step, index=index, is_padded=is_padded) if step else None
 
 
 def _numbers(url: str) -> Iterator[re.Match[str]]:

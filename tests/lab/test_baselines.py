@@ -53,7 +53,6 @@ class TestProbes:
         probes = choose(source, target, ("", "m"), 3, {"m/chapter-3"})
         assert (probes[0].normal, probes[0].path) == ("m/chapter-5", "/m/chapter-5.html")
         assert probes[0].is_known
-        assert probes[0].like == "chapter-5"
         assert len(probes) == len({probe.normal for probe in probes}) == 3
         assert not {"m/chapter-3", "m/chapter-1", "m"} & {probe.normal for probe in probes}
 

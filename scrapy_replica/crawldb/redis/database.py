@@ -172,8 +172,8 @@ class RedisCrawlDB(SqliteCrawlDB):
             found = read(self._call("take", is_change=True))
             if not found[0]:
                 return None
-            url_id, host, record, is_other, self.urls.waiting, _ = found
-            return Taken(url_id, host, record, is_other)
+            url_id, _, record, is_other, self.urls.waiting, _ = found
+            return Taken(url_id, record, is_other)
 
     def first(self, most: int) -> list[int]:
         """Return the host of the URL that :meth:`take` would give, and the next ones, so many at most."""

@@ -26,7 +26,6 @@ class Taken(NamedTuple):
     """A URL that was leased."""
 
     id: int
-    host: int
     record: bytes
     is_other: bool
     """Its slot belonged to another process before."""

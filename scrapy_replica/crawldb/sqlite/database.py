@@ -171,7 +171,7 @@ class SqliteCrawlDB:
         return value
 
     def add_sums(self, key: str, sums: Mapping[str, int]) -> None:
-        """Add to the *sums* under *key*, to which each process adds its own; the reader's ``sums`` returns them."""
+        """Add to the *sums* under *key*, to which each process adds its own; the connection's ``sums`` returns them."""
         mine = f"{key}: {self.process}"
         total = Counter[str](json.loads(self.meta(mine) or "{}"))
         total.update(sums)

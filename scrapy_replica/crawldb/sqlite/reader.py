@@ -103,7 +103,7 @@ class SqliteReader:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._read, self.meta, self.sums = connection.read, connection.meta, connection.sums
+        self._read, self.meta = connection.read, connection.meta
         self._rules, self._orders = RuleTable(connection), OrderTable(connection)
         self._revisits = RevisitTable(connection)
         self.forms = FormTable(connection)
