@@ -164,16 +164,13 @@ class Policy:
             return self._rewritten(replace(decision, evidence=told), target)
         if target is None or self._states.is_missing(target) or not self._replicas.shares(verdict.canonical, callback):
             return FETCH
-        if self._states.is_known(target):
-            decision = replace(self._by_verdict(verdict), representative=target, n_agreed=verdict.n_aligned)
-            return self._rewritten(decision, target)
-        # Nobody but the copy leads to it: what the two have in common says less about it.
-        unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
-        if self._claims.is_refuted(unshared):
-            return FETCH
-        decision = self._by_verdict(verdict)
-        claims = (*decision.claims, unshared)
-        decision = replace(decision, claims=claims, representative=target, n_agreed=verdict.n_aligned)
+        decision = replace(self._by_verdict(verdict), representative=target, n_agreed=verdict.n_aligned)
+        if not self._states.is_known(target):
+            # Nobody but the copy leads to it: what the two have in common says less about it.
+            unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
+            if self._claims.is_refuted(unshared):
+                return FETCH
+            decision = replace(decision, claims=(*decision.claims, unshared))
         return self._rewritten(decision, target)
 
     def _rewritten(self, decision: Decision, url: str | None) -> Decision:
@@ -252,10 +249,7 @@ class Policy:
             is_gate=hit.is_gate,
             is_rule_chain=hit.is_rule_chain,
         )
-        if hit.is_fetched or self._config.mode is Mode.OBSERVE:
-            return decision
-        action = Action.REWRITE if decision.action is Action.DROP else decision.action
-        return replace(decision, action=action, url=hit.target)
+        return decision if hit.is_fetched else self._rewritten(decision, hit.target)
 
     def waits(self, url: str, host: str, callback: str) -> None:
         """Take note that *url* on *host* is to be fetched as it stands, for *callback*.
