@@ -318,8 +318,8 @@ class Intake:
             slot=row.slot if row.slot != name_of(row.host) else None,
         )
 
-    def ask_for(self, url: str, host: str, score: float, *, depth: int, parent: int) -> bool:
-        """Enter a URL that is to decide something, unless there is anything against it.
+    def ask_for(self, url: str, host: str, *, depth: int, parent: int) -> bool:
+        """Enter a URL that is to decide something, before all others, unless there is anything against it.
 
         One that holds a secret may be the guess of a page that was found on another host, which alone may hear it. What
         a page says is its own URL may be what proves a rewrite rule.
@@ -329,7 +329,7 @@ class Intake:
         if has_secret(url) or not is_free or not self._policy.may_stand(url):
             return False
         permission = Permission.MOVE if decision is FETCH else Permission.EXEMPT
-        new = NewUrl(url, host, self.key(url), score, depth=depth, parent=parent, permission=permission)
+        new = NewUrl(url, host, self.key(url), URGENT, depth=depth, parent=parent, permission=permission)
         return self.enter([(new, FETCH)], are_added=True)[0].is_waiting
 
     def ask_as_sample(self, row: UrlRow, url: str, *, is_late: bool) -> bool:

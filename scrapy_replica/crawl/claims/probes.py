@@ -73,6 +73,4 @@ class Probes:
         page = probe.page
         if page.is_known:
             return self._store.urls.rescore({self._intake.key(page.url): URGENT}) > 0
-        return self.may_enter and self._intake.ask_for(
-            page.url, page.host, URGENT, depth=probe.depth, parent=probe.parent
-        )
+        return self.may_enter and self._intake.ask_for(page.url, page.host, depth=probe.depth, parent=probe.parent)
