@@ -104,15 +104,7 @@ def compose(settings: BaseSettings, crawler: Crawler) -> None:
         _wrap(settings, "REQUEST_FINGERPRINTER_CLASS", ReplicaFingerprinter, fallback)
         _wrap(settings, "ROBOTSTXT_PARSER", CleanParamParser, "REPLICA_FALLBACK_ROBOTSTXT_PARSER")
         _set_scheduler(settings, config)
-        _add_components(settings)
-        middlewares = "DOWNLOADER_MIDDLEWARES"
-        settings.setdefault_in_component_priority_dict(middlewares, PatienceMiddleware, PATIENCE_ORDER)
-        if config.revisit:
-            settings.setdefault_in_component_priority_dict(middlewares, ConditionMiddleware, CONDITION_ORDER)
-        if not config.private_addresses:
-            settings.setdefault_in_component_priority_dict(middlewares, BorderMiddleware, BORDER_ORDER)
-        if config.warc is not None:
-            settings.setdefault_in_component_priority_dict(middlewares, WarcMiddleware, CANONICAL_ORDER)
+        _add_components(settings, config)
 
 
 def is_crawl(crawler: Crawler) -> bool:
@@ -221,13 +213,18 @@ def _tell_of_queues(settings: BaseSettings) -> None:
         )
 
 
-def _add_components(settings: BaseSettings) -> None:
-    settings.setdefault_in_component_priority_dict("EXTENSIONS", ReplicaExtension, 0)
-    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", ReplicaDownloaderMiddleware, GATE_ORDER)
-    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", AnswerMiddleware, ANSWER_ORDER)
-    for middleware, order in (
-        (ReplicaSpiderMiddleware, OBSERVER_ORDER),
-        (LateOutputMiddleware, LATE_OUTPUT_ORDER),
-        (EarlyOutputMiddleware, EARLY_OUTPUT_ORDER),
-    ):
-        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", middleware, order)
+def _add_components(settings: BaseSettings, config: Config) -> None:
+    add = settings.setdefault_in_component_priority_dict
+    add("EXTENSIONS", ReplicaExtension, 0)
+    add("SPIDER_MIDDLEWARES", ReplicaSpiderMiddleware, OBSERVER_ORDER)
+    add("SPIDER_MIDDLEWARES", LateOutputMiddleware, LATE_OUTPUT_ORDER)
+    add("SPIDER_MIDDLEWARES", EarlyOutputMiddleware, EARLY_OUTPUT_ORDER)
+    add("DOWNLOADER_MIDDLEWARES", ReplicaDownloaderMiddleware, GATE_ORDER)
+    add("DOWNLOADER_MIDDLEWARES", PatienceMiddleware, PATIENCE_ORDER)
+    add("DOWNLOADER_MIDDLEWARES", AnswerMiddleware, ANSWER_ORDER)
+    if config.revisit:
+        add("DOWNLOADER_MIDDLEWARES", ConditionMiddleware, CONDITION_ORDER)
+    if not config.private_addresses:
+        add("DOWNLOADER_MIDDLEWARES", BorderMiddleware, BORDER_ORDER)
+    if config.warc is not None:
+        add("DOWNLOADER_MIDDLEWARES", WarcMiddleware, CANONICAL_ORDER)
