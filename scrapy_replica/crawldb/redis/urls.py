@@ -37,8 +37,7 @@ class RemoteFrontier:
     Has the methods of :class:`~scrapy_replica.crawldb.sqlite.frontier.Frontier`.
     """
 
-    def __init__(self, job: RedisCrawlDB) -> None:
-        self._job = job
+    def __init__(self) -> None:
         self.acts: list[tuple[str, str | int]] = []
         """What is to be held, released, paused and resumed, in this order."""
         self.hosts: dict[int, str] = {}
@@ -94,10 +93,6 @@ class RemoteFrontier:
     def resume(self, host: int) -> None:
         self.acts.append(("resume", host))
 
-    def best(self, most: int) -> list[int]:
-        self._job.commit()
-        return self._job.first(most)
-
     def shipped(self) -> None:
         """Take note that Redis knows of it all."""
         self.acts.clear()
@@ -127,7 +122,7 @@ class RedisUrlTable(UrlTable):
         super().__init__(connection)
 
     def _make_frontier(self) -> Any:
-        self.frontier = RemoteFrontier(self._job)
+        self.frontier = RemoteFrontier()
         return self.frontier
 
     def _open(self) -> None:
@@ -182,7 +177,8 @@ class RedisUrlTable(UrlTable):
         return None
 
     def heads(self, most: int) -> list[UrlRow]:
-        return [head for host in self.frontier.best(LOOKED_AT) for head in self._best(host, most)]
+        self._job.commit()
+        return [head for host in self._job.first(LOOKED_AT) for head in self._best(host, most)]
 
     # What becomes of a URL
 
