@@ -60,7 +60,7 @@ class Claims:
     def mirrors_ended(self, verdicts: Iterable[Verdict]) -> None:
         """Let come back what mirrors suppressed that a person or their age ended."""
         for verdict in verdicts:
-            self._restorer.bring_back(verdict.claim, Restoration(Why.ENDED, str(verdict.claim)))
+            self.lift(verdict.claim)
 
     def rule_ended(self, watched: WatchedRule | None, why: Why) -> None:
         """Let come back what a rewrite rule suppressed; nothing if it did not act.
