@@ -69,7 +69,6 @@ class ScopeCheck:
         self._store.urls.drop(taken.id)
         if taken.key is None or self._store.pages.has_page(taken.id):
             return  # it stands for nothing, or was fetched before
-        if self._store.is_shared:
-            self._store.catch_up()  # from now on nobody suppresses anything for it, and what was so far is known
+        self._store.catch_up()  # from now on nobody suppresses anything for it, and what was so far is known
         self._claims.refute(self._settling.give_up(taken.id, taken.key))
         self._restore_for(taken.key, taken.url)

@@ -139,8 +139,7 @@ class SqliteCrawlDB:
         return None
 
     def catch_up(self) -> None:
-        """Commit: nobody else writes."""
-        self.commit()
+        """Take over what other processes did by now; nothing where one process has the whole crawl."""
 
     def commit(self) -> None:
         """Make everything so far survive the death of the process."""
