@@ -54,7 +54,7 @@ class VisitTable(Table):
         self._first = self._next = 0
         self._is_tidy = False
         """No checkpoint is being written, and nothing is left that the last one made needless."""
-        self._since = self.count_after(self._record()[3])
+        self._since = self.count_after(self.saved_until)
 
     def _record(self) -> tuple[str, int, int, int]:
         """Return strategy, first and last piece of the checkpoint, and the visit up to which it goes."""
@@ -134,7 +134,7 @@ class VisitTable(Table):
     def tail(self) -> Iterator[Visit]:
         """Yield the visits since the last checkpoint."""
         sql = "SELECT url, relevance, body FROM visits WHERE id > ? ORDER BY id"
-        for row in self._read(sql, (self._record()[3],)):
+        for row in self._read(sql, (self.saved_until,)):
             yield _visit(*row)
 
     @property
