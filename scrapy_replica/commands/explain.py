@@ -60,7 +60,6 @@ class ExplainCommand(Command):
 
     name = "explain"
     help = "tell what is known of a URL or host, its forms, and why it was or was not fetched"
-    group = "see"
     examples = (
         "scrapy replica explain job https://example.org/page.html",
         "scrapy replica explain job example.org/page.html",

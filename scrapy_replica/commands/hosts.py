@@ -30,7 +30,6 @@ class HostsCommand(Command):
 
     name = "hosts"
     help = "list the hosts that are copies of others, with the evidence and what was saved"
-    group = "see"
     examples = (
         "scrapy replica hosts job",
         "scrapy replica hosts job --undecided",

@@ -63,6 +63,6 @@ def web_url(text: str) -> str:
     :raises ValueError: it is no http or https URL.
     """
     url = Request(text).url.partition("#")[0]
-    if not url.startswith(("http://", "https://")) or not host_of(url):
+    if not url.startswith(WEB) or not host_of(url):
         raise ValueError(f"{redacted(cleaned(text))} is no http or https URL")
     return url
