@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from scrapy_replica.focus.context import ContextGraph
+from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.strategy import Distance, Strategy
 from scrapy_replica.numeric import FloatArray, IntArray
 
@@ -46,7 +46,7 @@ class Layered(Strategy):
         """Score pages, those before them on their paths having been told theirs."""
 
     def visited(self, page: Page, relevance: float) -> None:
-        relevance = relevance if math.isfinite(relevance) else 0.0
+        relevance = finite(relevance)
         urls, pages = self.graph.urls, self.graph.pages
         parent = int(urls["parent"][urls.row(urls.find(page.url))])
         is_anew = self.context.visit(page.url, page.terms, relevance, parent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from scrapy_replica.focus.known_graph import KnownGraph
 from scrapy_replica.focus.link_features import LinkFeatures
 from scrapy_replica.focus.link_head import shares
 from scrapy_replica.focus.link_table import IN_LINKS, IS_FETCHED, PARENT, LinkTable
+from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.outcomes import CHANCE, RETURN
 from scrapy_replica.focus.strategies.hmm import HmmDynamic
 from scrapy_replica.focus.strategies.layered import MOST_MOVED
@@ -81,7 +81,7 @@ class LinkAware(Strategy):
         return cls(needs.read(cls.name))
 
     def visited(self, page: Page, relevance: float) -> None:
-        relevance = relevance if math.isfinite(relevance) else 0.0
+        relevance = finite(relevance)
         self.hmm.visited(page, relevance)
         self._relevance = relevance
         self._visited += 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.strategy import Account, Part, Strategy
 from scrapy_replica.numeric import FloatArray
 
@@ -72,7 +72,7 @@ class BestFirst(Strategy):
         self._relevance = 0.0
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: ARG002 - the relevance says it all
-        self._relevance = relevance if math.isfinite(relevance) else 0.0
+        self._relevance = finite(relevance)
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         return np.full(len(links), self._relevance)
@@ -100,7 +100,7 @@ class BestFirstAnchors(Strategy):
         return cls(needs.read(cls.name))
 
     def visited(self, page: Page, relevance: float) -> None:  # noqa: ARG002 - the relevance says it all
-        self._relevance = relevance if math.isfinite(relevance) else 0.0
+        self._relevance = finite(relevance)
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         return (1.0 - OWN_WORDS) * self._relevance + OWN_WORDS * self._words(links)
