@@ -19,7 +19,7 @@ from lxml import etree
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.pages.forms import terms_of
 from scrapy_replica.pages.noise import composite_text_densities, count, density_sums
-from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, body_of, hides, read_text_tree
+from scrapy_replica.pages.text_tree import TextTree, read_text_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,27 +35,13 @@ N_QUERY_COLUMNS = 6
 """The last columns of :func:`node_features`: what the domain query adds."""
 
 
-def visible_elements(root: etree._Element) -> list[etree._Element]:
-    """Return the elements that ``read_text_tree`` has entries for, in that order."""
-    walker = etree.iterwalk(body_of(root), events=("start",))
-    elements: list[etree._Element] = []
-    for _, element in walker:
-        if elements and (element.tag in INVISIBLE or hides(element.get("style", ""))):
-            walker.skip_subtree()
-        else:
-            elements.append(element)
-    return elements
-
-
-def own_matches(elements: Sequence[etree._Element], query: Collection[str]) -> FloatArray:
-    """Return how often terms of *query* (case folded) stand in each element's own text, shape (n,)."""
-    matches = np.zeros(len(elements))
+def own_matches(tree: TextTree, query: Collection[str]) -> FloatArray:
+    """Return how often terms of *query* (case folded) stand in the own text of each entry of *tree*, shape (n,)."""
+    matches = np.zeros(len(tree.tags))
     if not query:
         return matches
-    for entry, element in enumerate(elements):
-        for text in (element.text, *(child.tail for child in element)):
-            if text and not text.isspace():
-                matches[entry] += sum(term in query for term in terms_of(text))
+    for entry, run in zip(tree.text_entries, tree.text_runs, strict=True):
+        matches[entry] += sum(term in query for term in terms_of(tree.runs[run]))
     return matches
 
 
@@ -236,7 +222,7 @@ def hidden_web_text(root: etree._Element, query: Collection[str]) -> str:
     tree = read_text_tree(root)
     if len(tree.tags) > MAX_ELEMENTS or not tree.text([0]):
         return ""
-    rows = node_features(tree, own_matches(visible_elements(root), query))
+    rows = node_features(tree, own_matches(tree, query))
     is_content = content_elements(tree, shipped().content_share(rows))
     is_content[0] = False  # the body holds everything: keeping it would keep all noise
     return tree.text(np.flatnonzero(is_content).tolist())

@@ -14,9 +14,9 @@ from web import text
 pytest.importorskip("sklearn")
 
 from scrapy_replica.lab.pages.form_changes import few
-from scrapy_replica.lab.pages.form_results import LabelledPage, read_framed, read_pages
+from scrapy_replica.lab.pages.form_results import LabelledPage, read_framed, read_pages, visible_elements
 from scrapy_replica.lab.replicas.five_attributes import PUBLISHED, Confusion, attributes, confusion
-from scrapy_replica.pages.hidden_web import node_features, own_matches, visible_elements
+from scrapy_replica.pages.hidden_web import node_features, own_matches
 from scrapy_replica.pages.noise import composite_text_densities, count
 from scrapy_replica.pages.text_tree import read_text_tree
 
@@ -56,7 +56,7 @@ class TestAttributes:
             "<body><p>nome <b>nome aprovado</b></p><div><a href=/>Julia nome</a> text</div>"
         )
         tree = read_text_tree(root)
-        rows = node_features(tree, own_matches(visible_elements(root), {"nome", "aprovado"}))
+        rows = node_features(tree, own_matches(tree, {"nome", "aprovado"}))
         found = attributes(LabelledPage("v-s", tree, rows, np.zeros(5, dtype=bool)))
         density = dict(zip(tree.tags, composite_text_densities(count(tree)).tolist(), strict=True))
         assert found == pytest.approx(
@@ -73,6 +73,13 @@ class TestAttributes:
         below = attributes(LabelledPage("v-s", tree, rows, np.zeros(5, dtype=bool)), over_descendants=True)
         assert below[0, 1] == pytest.approx(sum(density.values()) - density["body"])
         assert below[:, [0, 2, 3, 4]].tolist() == found[:, [0, 2, 3, 4]].tolist()
+
+
+def test_elements_are_those_of_the_text_tree():
+    root = html.document_fromstring(
+        "<body><div style='display: none'><p>x</div><script>y</script><!-- z --><p>a<b>b</b></p><my-box>c</my-box>"
+    )
+    assert [element.tag for element in visible_elements(root)] == read_text_tree(root).tags
 
 
 def council(folder, name, n_pages=3):

@@ -19,7 +19,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from lxml import html
+from lxml import etree, html
 
 from scrapy_replica.lab.measures import precision_recall_f1
 from scrapy_replica.lab.pages.form_changes import Change, Frame, few, unchanged
@@ -35,10 +35,9 @@ from scrapy_replica.pages.hidden_web import (
     content_elements,
     node_features,
     own_matches,
-    visible_elements,
 )
 from scrapy_replica.pages.noise import content_entries
-from scrapy_replica.pages.text_tree import TextTree, read_text_tree
+from scrapy_replica.pages.text_tree import INVISIBLE, TextTree, body_of, hides, read_text_tree
 
 TREE = {"criterion": "entropy", "min_samples_leaf": 15, "max_leaf_nodes": 60, "random_state": 0}
 LINEAR_C = 0.001
@@ -115,9 +114,21 @@ def _site_pages(site: Path, change: Change) -> list[LabelledPage]:
             entry = places.get(element)
             if entry is not None:
                 is_content[entry : tree.ends[entry]] = True
-        rows = node_features(tree, own_matches(elements, terms))
+        rows = node_features(tree, own_matches(tree, terms))
         pages.append(LabelledPage(site.name, tree, rows, is_content))
     return pages
+
+
+def visible_elements(root: etree._Element) -> list[etree._Element]:
+    """Return the elements that ``read_text_tree`` has entries for, in that order."""
+    walker = etree.iterwalk(body_of(root), events=("start",))
+    elements: list[etree._Element] = []
+    for _, element in walker:
+        if elements and (element.tag in INVISIBLE or hides(element.get("style", ""))):
+            walker.skip_subtree()
+        else:
+            elements.append(element)
+    return elements
 
 
 def fit(pages: Sequence[LabelledPage]) -> RecordModel:
