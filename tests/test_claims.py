@@ -253,8 +253,8 @@ class TestSamples:
         assert len(db.samples.of_claim(VERDICT.claim)) == len(before | late)  # once for each that is wrong
 
     def test_half_of_what_is_looked_back_for_stands_where_the_claim_was_wrong(self, db):
-        """A copy with a section of its own: eight of a hundred pages, spread over all, would miss it."""
-        paths = [f"{'own' if n % 20 == 0 else n // 20}/{n}.html" for n in range(200)]
+        """A copy with a section of its own: what is spread over all of its pages would hardly meet it."""
+        paths = [f"{'own' if n % 12 == 0 else n // 20}/{n}.html" for n in range(300)]
         root, *_ = enter(db, f"http://{CANONICAL}/", *(f"http://{CANONICAL}/{path}" for path in paths))
         crawl = crawl_on(db)
         hold(db, crawl)
@@ -269,7 +269,7 @@ class TestSamples:
         assert len({*late}) > 2
 
     def test_what_stands_beside_the_page_that_was_wrong_is_looked_at(self, db):
-        """An argument that matters from some page on: eight spread over all would miss the last six of a hundred."""
+        """An argument that matters from some page on: what is spread over all would miss the last six of a hundred."""
         root, *_ = enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 100))
         crawl = crawl_on(db)
         hold(db, crawl)

@@ -19,6 +19,10 @@ FILLED_BEFORE = 4
 PATH, ARGUMENT = "/calendar/{}/{}", "/calendar?year={}&month={}"
 
 
+LONE_EVENTS = {90, 110, 125, 150, 165, 180, 210}
+"""Days of a diary."""
+
+
 class Events(Reader):
     def read(self, response: Any) -> Iterable[Any]:
         return [{"event": event} for event in response.css(".event::text").getall()]
@@ -78,12 +82,34 @@ def archive(n: int, *, is_linked: bool) -> Scenario:
     )
 
 
+def diary(n: int) -> Scenario:
+    """*n* days by number, of which the first eight have an event, and a few later."""
+
+    def answer(place: Place) -> str | None:
+        number = int(place.path.removeprefix("/diary/")) if place.path.startswith("/diary/") else n
+        if number >= n:
+            return None
+        article = f"<main><h1 class='title'>{name_of('event', number)}</h1><p>{text(number, 30)}</p></main>"
+        is_empty = number >= 8 and number not in LONE_EVENTS
+        days = [f"/diary/{day}" for day in (number + 1, number - 1) if 0 <= day < n]
+        return page((NOTHING if is_empty else article) + links(days, "The day beside"))
+
+    return scenario(
+        "diary by number",
+        "A day each; on few something takes place.",
+        answer,
+        seeds=[f"{SHOP}/diary/0"],
+        spider=Articles,
+    )
+
+
 SHAPES = [
     *(
         Shape(make=partial(calendar, gap=gap, kind=kind, url=url), small=8, full=40, fast_modes=BOTH)
         for kind, url in (("argument", ARGUMENT), ("path", PATH))
         for gap in (12, 18, 24, 40)
     ),
+    Shape(make=diary, small=220, full=400, fast_modes=BOTH),
     Shape(make=partial(archive, is_linked=False), small=110, full=400),
     Shape(make=partial(archive, is_linked=True), small=110, full=400, fast_modes=BOTH),
 ]

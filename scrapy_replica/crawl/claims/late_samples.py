@@ -50,9 +50,9 @@ what is saved there. With this and the bound on what is wrong five of sixty rand
 eleven with neither."""
 DOUBTED = 24
 """URLs that a claim suppressed which are fetched after all when it was wrong once more, half of them in the directory
-where it was: an eighth of all, in a row, is met for certain, and where a fifth was wrong, anywhere, it is seen in 5 of
-6 cases, and leads to eight more. With all spread eleven of sixty random families of hosts lost 29 contents, so six lost
-14, and 9 % less was saved."""
+where it was: where a tenth is wrong, anywhere, it is seen in 92 of 100 cases and leads to as many more. With eight, 36
+crawls of two shops that differ in up to 18 % of their goods lost 95 of 398 items, so 20. With all spread, of 60 random
+families of hosts eleven lost 29 contents, and six 14 so, when eight were."""
 DOUBT = 0.1
 """Likelihood ratio at which more of a claim is fetched; with .25 a stranger that answers junk after forty pages loses a
 site 60 of 100."""
