@@ -24,7 +24,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl.claims import fallback
 from scrapy_replica.crawl.claims.claim_evidence import MANY
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
-from scrapy_replica.crawl.claims.late_samples import DOUBTED
+from scrapy_replica.crawl.claims.late_samples import LEAST_DOUBTED, MOST_DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.claims import Suppressed
@@ -247,14 +247,14 @@ class TestSamples:
         crawl.samples.settle(min(before), Outcome.OTHER)
         crawl.take()
         late = {sample.id for sample in db.samples.of_claim(VERDICT.claim)} - before
-        assert len(late) == DOUBTED
+        assert len(late) == MOST_DOUBTED
         assert all(db.urls.row(url_id).permission is Permission.EXEMPT for url_id in late)
         crawl.take()
         assert len(db.samples.of_claim(VERDICT.claim)) == len(before | late)  # once for each that is wrong
 
     def test_half_of_what_is_looked_back_for_stands_where_the_claim_was_wrong(self, db):
         """A copy with a section of its own: what is spread over all of its pages would hardly meet it."""
-        paths = [f"{'own' if n % 12 == 0 else n // 20}/{n}.html" for n in range(300)]
+        paths = [f"{'own' if n % 10 == 0 else n // 20}/{n}.html" for n in range(200)]
         root, *_ = enter(db, f"http://{CANONICAL}/", *(f"http://{CANONICAL}/{path}" for path in paths))
         crawl = crawl_on(db)
         hold(db, crawl)
@@ -265,7 +265,7 @@ class TestSamples:
         )
         crawl.take()
         late = [sample.stratum.place for sample in db.samples.of_claim(VERDICT.claim) if sample.id not in before]
-        assert late.count("own?") >= DOUBTED // 2
+        assert late.count("own?") >= MOST_DOUBTED // 2
         assert len({*late}) > 2
 
     def test_what_stands_beside_the_page_that_was_wrong_is_looked_at(self, db):
@@ -279,7 +279,7 @@ class TestSamples:
         wrong = max(before)
         crawl.samples.settle(wrong, Outcome.OTHER)
         crawl.take()
-        nearest = sorted(suppressed, key=lambda url_id: abs(url_id - wrong))[: DOUBTED // 4]
+        nearest = sorted(suppressed, key=lambda url_id: abs(url_id - wrong))[: LEAST_DOUBTED // 4]
         assert {*nearest} <= {sample.id for sample in db.samples.of_claim(VERDICT.claim)}
 
     @pytest.mark.parametrize(("n_suppressed", "n_late"), [(4, 4), (20, 5), (100, 10), (400, 40), (900, 60)])

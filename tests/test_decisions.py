@@ -307,7 +307,7 @@ class TestExploration:
     async def test_share_and_repetition(self):
         first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_SEED=1, **self.SETTINGS)
         second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_SEED=1, **self.SETTINGS)
-        assert 5 < first.stats["replica/sample/settled"] < 45  # 24 of them since some were wrong
+        assert 5 < first.stats["replica/sample/settled"] < 25
         assert first.urls == second.urls
 
     async def test_none(self):
