@@ -143,9 +143,10 @@ def left_out_parts(one: UrlPattern, other: UrlPattern, rare: Container[str]) -> 
     if one.arguments or other.arguments or any(_literal(part) is None for part in longer):
         return
     place = next((at for at, part in enumerate(shorter) if part != longer[at]), len(shorter))
-    rest, is_in_one = longer[:place] + longer[place + 1 :], len(longer) > len(shorter)
-    is_in_both = not is_in_one and rest == shorter[:place] + shorter[place + 1 :] and place > 0 and len(rest) > 1
-    if not (is_in_both or (is_in_one and rest == shorter)) or not longer[place]:
+    rest, is_in_both = longer[:place] + longer[place + 1 :], len(longer) == len(shorter)
+    if is_in_both and (place == 0 or len(rest) < 2):
+        return  # nothing is left that tells of which page it is
+    if rest != (shorter[:place] + shorter[place + 1 :] if is_in_both else shorter) or not longer[place]:
         return
     kept = {at for at, part in enumerate(longer) if part not in rare} if longer[0] in rare else {0}
     wildcards = (f"{{{number}}}" for number in itertools.count())
