@@ -46,7 +46,7 @@ class TestCandidates:
             other ^= 1 << bit
         candidates = Candidates()
         for host, value in (("a.example", simhash), ("b.example", other)):
-            candidates.add_mark(host, f"/{host}", PageMark(value, 1, 0, 0, 50, None, None))
+            candidates.add_mark(host, f"/{host}", PageMark(value, 1, 0, 0, 0, 50, None, None))
         assert (candidate_names(candidates) != set()) == (len(bits) <= 6)
 
     def test_lists_above_100_hosts_give_no_further_evidence(self):
@@ -182,7 +182,7 @@ class TestBounds:
 class TestMarks:
     @given(st.integers(0, 2**64 - 1) | st.none(), st.integers(0, 2**31 - 1), st.sampled_from([None, "en"]))
     def test_survive_packing(self, simhash, words, language):
-        mark = PageMark(simhash, 2**64 - 1, 7, 8, words, language, None)
+        mark = PageMark(simhash, 2**64 - 1, 7, 8, 9, words, language, None)
         assert PageMark.unpack(mark.pack()) == mark
 
     def test_fit_into_120_bytes_with_their_path_hash(self):

@@ -109,6 +109,14 @@ class TestFeatures:
         old, new = site("a.example", "w", title=" 3.5 manual"), site("b.example", "w", title=f"{later} manual")
         assert value("tnum", old, new) == pytest.approx(12 / 13)
 
+    def test_titles_that_end_with_the_name_of_a_host(self):
+        copy = site("b.example", "w", title=" - Manuals for everybody")
+        assert value("teq", A, copy) == value("teq", copy, A) == pytest.approx(12.3 / 13)
+        for mine, other in ((" | One", " | Two"), (" \u2014 Work 3.5", ""), ("", "-Work")):
+            assert value("teq", site("a.example", "w", title=mine), site("b.example", "w", title=other)) < 0.1
+        untitled = [page("a.example", each.url[16:], each.text, title="") for each in A]
+        assert value("teq", untitled, copy) < 0.1
+
     def test_another_language(self):
         assert value("lsame", A, site("b.example", "w", words=GERMAN)) < 0.1
 

@@ -55,12 +55,13 @@ def mark_of_row(row: EvidenceRow) -> PageMark:
     simhash = row.simhash & _MASK if row.simhash is not None else None
     if simhash is None and row.signature:
         simhash = mmh3.hash64(row.signature, signed=False)[0]
-    title, pattern = marks_of_title(row.title or f"{signature or simhash}")
+    title, pattern, bare_title = marks_of_title(row.title or f"{signature or simhash}")
     return PageMark(
         simhash,
         signature,
         title,
         pattern if row.title else title,
+        bare_title,
         MIN_WORDS if row.words is None else row.words,
         None,
         sketch_of_simhash(simhash) if simhash is not None else None,

@@ -37,12 +37,15 @@ ESTABLISHED = 10
 """Pages after which a host is no newcomer."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*(?:\.?(?:a|b|rc|dev)\d+)?")
 """A number, or a version as one: 3.2.1 and 4.1, 2.0 and 2.17.6rc1 are numbers in one place."""
-_FORMAT = struct.Struct("<QQIII2sHIQBB")
+_NAMED = re.compile(r"(.+)\s(?:[-\u2013\u2014|\u00b7\u2022\u00bb\u00ab:/]|::)\s\D*")
+"""A title that may end with the name of its host: what stands there and has a number may be a version or a year."""
+_LAST_BITS = 0xFFFF
+_FORMAT = struct.Struct("<QQIIHI2sHIQBB")
 
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The traces of one page that tell copies from other pages; 110 to 142 bytes packed."""
+    """The traces of one page that tell copies from other pages; 112 to 144 bytes packed."""
 
     simhash: int | None
     signature: int
@@ -51,6 +54,8 @@ class PageMark:
     """Hash of the folded title, 0 where there is none."""
     title_pattern: int
     """The same with every number and version in it made equal."""
+    bare_title: int
+    """The last 16 bits of the hash of the title without its last part, where that may be the name of the host; else 0."""
     words: int
     language: str | None
     sketch: bytes | None
@@ -78,6 +83,7 @@ class PageMark:
             self.signature,
             self.title,
             self.title_pattern,
+            self.bare_title,
             min(self.words, 2**31 - 1) << 1 | (self.simhash is not None),
             (self.language or "").encode("ascii"),
             self.links,
@@ -92,7 +98,7 @@ class PageMark:
     def unpack(cls, packed: bytes) -> PageMark:
         if len(packed) < _FORMAT.size:
             raise ValueError(f"a page mark of {len(packed)} bytes")
-        simhash, signature, title, pattern, words, language, links, offers, items, n_main, n_around = (
+        simhash, signature, title, pattern, bare_title, words, language, links, offers, items, n_main, n_around = (
             _FORMAT.unpack_from(packed)
         )
         start = _FORMAT.size + n_main
@@ -104,6 +110,7 @@ class PageMark:
             signature,
             title,
             pattern,
+            bare_title,
             words >> 1,
             language.rstrip(b"\0").decode("ascii") or None,
             packed[end:] or None,
@@ -116,7 +123,7 @@ class PageMark:
 
 
 def mark_of(page: Page) -> PageMark:
-    title, title_pattern = marks_of_title(page.title or "")
+    title, title_pattern, bare_title = marks_of_title(page.title or "")
     language = guess_language(page.text)
     if language is None and page.language and re.fullmatch("[a-z]{2}", page.language[:2].lower()):
         language = page.language[:2].lower()
@@ -125,6 +132,7 @@ def mark_of(page: Page) -> PageMark:
         signature=int.from_bytes(page.signature[:8], "little") if page.signature else 0,
         title=title,
         title_pattern=title_pattern,
+        bare_title=bare_title,
         words=page.words,
         language=language,
         sketch=sketch(page.text),
@@ -135,10 +143,23 @@ def mark_of(page: Page) -> PageMark:
     )
 
 
-def marks_of_title(title: str) -> tuple[int, int]:
-    """Return the hash of a folded *title*, and that with every number and version in it made equal; 0 if empty."""
+def marks_of_title(title: str) -> tuple[int, int, int]:
+    """Return the hashes of a folded *title*, of that with every number and version in it made equal, and the last 16
+    bits of that without its last part, where that may be the name of the host; 0 for what is empty.
+    """
     folded = " ".join(title.lower().split())
-    return _hash32(folded), _hash32(_NUMBER.sub("0", folded))
+    named = _NAMED.fullmatch(folded)
+    bare = _hash32(named[1]) & _LAST_BITS if named is not None else 0
+    return _hash32(folded), _hash32(_NUMBER.sub("0", folded)), bare
+
+
+def have_one_title(a: PageMark, b: PageMark) -> bool:
+    """Tell whether two pages have one title, but for the name of the host of one of them.
+
+    Where both have such a part it is no frame of a copy: manuals of two works say "About - Name" alike.
+    """
+    pairs = ((a.title, b.bare_title), (b.title, a.bare_title))
+    return a.title == b.title or any(bare and title & _LAST_BITS == bare for title, bare in pairs)
 
 
 def _own_links(page: Page) -> int:

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from scrapy_replica.address import name_of
-from scrapy_replica.sites.evidence import SAME_NUMBERS, HostEvidence, PageMark
+from scrapy_replica.sites.evidence import SAME_NUMBERS, HostEvidence, PageMark, have_one_title
 from scrapy_replica.sites.sketch import jaccards, numbers_in_common
 
 MAX_ALIGNED = 100
@@ -141,8 +141,8 @@ def middle_shingles(pair: Comparison) -> float:
 
 
 def equal_titles(pair: Comparison) -> float:
-    """Share of aligned pages with equal titles, where one of them has a title."""
-    return _share((a.title == b.title for a, b in pair.aligned if a.title or b.title), _PRIOR)
+    """Share of aligned pages with equal titles but for the name of a host, where one of them has a title."""
+    return _share((have_one_title(a, b) for a, b in pair.aligned if a.title or b.title), _PRIOR)
 
 
 def same_language(pair: Comparison) -> float:
