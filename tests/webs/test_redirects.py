@@ -106,3 +106,23 @@ async def test_what_the_former_name_alone_has_is_found(kind):
         assert len(outcome.wanted) >= 2 * N
         assert not outcome.problems
         assert len(outcome.ours.asked) < 0.8 * len(outcome.plain.asked)
+
+
+@pytest.mark.asyncio
+async def test_a_mirror_is_asked_for_few_of_the_pages_that_lead_on_where_it_has_nothing():
+    """It was asked for 111 of these 120: 379 requests in place of 361."""
+    mirror = "m.example"
+    pages = site(HOST, 2 * N, more=lambda number: [f"/old/{number}", f"http://{mirror}{path(number // 9)}"])
+    pages |= site(mirror, 2 * N, of=HOST)
+    asked: set[str] = set()
+
+    def answer(request):
+        asked.add(request.url)
+        before, _, number = request.url.rpartition("/old/")
+        is_old = before == f"http://{HOST}"
+        return redirect(path((7 * int(number) + 3) % (2 * N))) if is_old else pages.get(request.url)
+
+    [outcome] = await crawled(answer, "demote", copies={HOST, mirror})
+    assert not outcome.problems
+    assert len(outcome.ours.asked) < 0.9 * len(outcome.plain.asked)
+    assert 0 < sum(url.startswith(f"http://{mirror}/old/") for url in asked) < N / 2

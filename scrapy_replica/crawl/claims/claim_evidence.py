@@ -168,6 +168,8 @@ class ClaimEvidence:
             # Another page may stand for them, as where only a session ended: that is asked for when their turn comes.
             # For what leads elsewhere none is looked for: rules hold of redirects, too.
             self._claims.restore_for(key, Why.GONE, url, is_anew=not leads_on)
+        elif is_own and not is_kept and leads_on:
+            self._fallback.ask_of_repeat(url_id)
         elif is_own and not is_kept:
             self._fallback.ask(url_id)
 
