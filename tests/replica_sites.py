@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import mmh3
+
 from scrapy_replica.pages.facts import facts_of
 from scrapy_replica.pages.simhash import simhash
 from scrapy_replica.records import Link, Page
@@ -76,7 +78,7 @@ def page(host, path, text, title=None, links=(), **marks):
         title=title if title is not None else path,
         text=text,
         words=words,
-        signature=text.encode()[:16].ljust(16, b"0") if text else None,
+        signature=mmh3.hash_bytes(text) if text else None,
         simhash=simhash(text) if words else None,
         facts=facts_of(text),
         links=tuple(Link(link) for link in links),

@@ -26,9 +26,13 @@ class HostBlocks:
 
     The state is the number of pages counted and hashes: while pages are counted those of each page, then those of the
     repeated blocks.
+
+    :param window: pages that are counted.
+    :param least: of them those that a repeated block stands on.
     """
 
-    def __init__(self, state: bytes | None = None) -> None:
+    def __init__(self, state: bytes | None = None, window: int = WINDOW_PAGES, least: int = MIN_PAGES) -> None:
+        self._window, self._least = window, least
         self._hashes = array("Q", state or b"")
         self.pages = self._hashes.pop() if state else 0
         self._repeated = frozenset(self._hashes) if self.is_known else frozenset()
@@ -36,7 +40,7 @@ class HostBlocks:
     @property
     def is_known(self) -> bool:
         """Enough pages were counted."""
-        return self.pages >= WINDOW_PAGES
+        return self.pages >= self._window
 
     @property
     def weight(self) -> int:
@@ -51,7 +55,7 @@ class HostBlocks:
         self.pages += 1
         if self.is_known:
             counts = Counter(self._hashes)
-            self._repeated = frozenset(block for block, count in counts.items() if count >= MIN_PAGES)
+            self._repeated = frozenset(block for block, count in counts.items() if count >= self._least)
             self._hashes = array("Q", self._repeated)
 
     def is_repeated(self, block: str) -> bool:

@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)*(?:\.?(?:a|b|rc|dev)\d+)?")
 """A number, or a version as one: 3.2.1 and 4.1, 2.0 and 2.17.6rc1 are numbers in one place."""
 _NAMED = re.compile(r"(.+)\s(?:[-\u2013\u2014|\u00b7\u2022\u00bb\u00ab:/]|::)\s\D*")
 """A title that may end with the name of its host: what stands there and has a number may be a version or a year."""
-_LAST_BITS = 0xFFFF
+_BARE_BITS = 0xFFFF
 _FORMAT = struct.Struct("<QQIIHI2sHIQBB")
 
 
@@ -55,7 +55,7 @@ class PageMark:
     title_pattern: int
     """The same with every number and version in it made equal."""
     bare_title: int
-    """The last 16 bits of the hash of the title without its last part, where that may be the name of the host; else 0."""
+    """16 bits of the hash of the title without its last part, where that may be the name of the host; else 0."""
     words: int
     language: str | None
     sketch: bytes | None
@@ -144,12 +144,12 @@ def mark_of(page: Page) -> PageMark:
 
 
 def marks_of_title(title: str) -> tuple[int, int, int]:
-    """Return the hashes of a folded *title*, of that with every number and version in it made equal, and the last 16
-    bits of that without its last part, where that may be the name of the host; 0 for what is empty.
+    """Return the hashes of a folded *title*, of that with every number and version in it made equal, and 16 bits
+    of that without its last part, where that may be the name of the host; 0 for what is empty.
     """
     folded = " ".join(title.lower().split())
     named = _NAMED.fullmatch(folded)
-    bare = _hash32(named[1]) & _LAST_BITS if named is not None else 0
+    bare = _hash32(named[1]) & _BARE_BITS if named is not None else 0
     return _hash32(folded), _hash32(_NUMBER.sub("0", folded)), bare
 
 
@@ -159,7 +159,12 @@ def have_one_title(a: PageMark, b: PageMark) -> bool:
     Where both have such a part it is no frame of a copy: manuals of two works say "About - Name" alike.
     """
     pairs = ((a.title, b.bare_title), (b.title, a.bare_title))
-    return a.title == b.title or any(bare and title & _LAST_BITS == bare for title, bare in pairs)
+    return a.title == b.title or any(bare and title & _BARE_BITS == bare for title, bare in pairs)
+
+
+def have_one_text(a: PageMark, b: PageMark) -> bool:
+    """Tell whether two pages have one main text as a whole, whatever of it is taken for the frame of their hosts."""
+    return a.signature == b.signature != 0
 
 
 def _own_links(page: Page) -> int:
@@ -180,7 +185,7 @@ def is_same_page(a: PageMark, b: PageMark) -> bool:
         return False
     if min(a.words, b.words) < MIN_WORDS and a.items and b.items:
         return a.items == b.items
-    if a.signature and a.signature == b.signature:
+    if have_one_text(a, b):
         return True
     if a.simhash is None or b.simhash is None:
         return False

@@ -16,7 +16,14 @@ from functools import cached_property
 import numpy as np
 
 from scrapy_replica.address import name_of
-from scrapy_replica.sites.evidence import SAME_NUMBERS, HostEvidence, PageMark, have_one_title
+from scrapy_replica.sites.evidence import (
+    SAME_NUMBERS,
+    SAME_PAGE_BITS,
+    HostEvidence,
+    PageMark,
+    have_one_text,
+    have_one_title,
+)
 from scrapy_replica.sites.sketch import jaccards, numbers_in_common
 
 MAX_ALIGNED = 100
@@ -95,11 +102,11 @@ class Comparison:
     @cached_property
     def jaccards(self) -> list[float]:
         """Estimated shingle Jaccard coefficients of the aligned pages, ascending."""
-        both = [(a.sketch, b.sketch) for a, b in self.aligned]
+        same = [1.0 for a, b in self.aligned if have_one_text(a, b)]
+        both = [(a.sketch, b.sketch) for a, b in self.aligned if not have_one_text(a, b)]
         known = [(a, b) for a, b in both if a is not None and b is not None]
-        if not known:
-            return []
-        return sorted(jaccards([a for a, _ in known], [b for _, b in known]).tolist())
+        told = jaccards([a for a, _ in known], [b for _, b in known]).tolist() if known else []
+        return sorted(told + same)
 
     @property
     def n_of_equal_items(self) -> int:
@@ -126,8 +133,8 @@ def common_known_paths(pair: Comparison) -> float:
 
 
 def near_texts(pair: Comparison) -> float:
-    """Share of aligned pages whose main-text simhashes lie within 10 bits."""
-    return _share((((a.simhash or 0) ^ (b.simhash or 0)).bit_count() <= 10 for a, b in pair.aligned), _PRIOR)
+    """Share of aligned pages whose main texts are one or have simhashes within 10 bits."""
+    return _share((have_one_text(a, b) or _are_near(a, b) for a, b in pair.aligned), _PRIOR)
 
 
 def low_shingles(pair: Comparison) -> float:
@@ -190,6 +197,10 @@ FEATURES: dict[str, Callable[[Comparison], float]] = {
 
 def features_of(pair: Comparison) -> list[float]:
     return [feature(pair) for feature in FEATURES.values()]
+
+
+def _are_near(a: PageMark, b: PageMark) -> bool:
+    return ((a.simhash or 0) ^ (b.simhash or 0)).bit_count() <= SAME_PAGE_BITS
 
 
 def _agree(a: PageMark, b: PageMark) -> bool | None:

@@ -15,6 +15,7 @@ from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.given import Clock
 from scrapy_replica.crawl.hosts.fetched_pages import FetchedPages
+from scrapy_replica.crawl.hosts.frames import Frames
 from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.hosts.uncertain_pairs import UncertainPairs
 from scrapy_replica.crawldb.contract import CrawlDB
@@ -81,6 +82,7 @@ class Replicas:
         """Host -> names of the callbacks that get its pages."""
         self._uncertain = UncertainPairs(db.uncertain_pairs, self.detector)
         self.fetched = FetchedPages(self.detector)
+        self._frames = Frames()
         for verdict, is_manual in db.verdicts.holding():
             self._enact(verdict, is_manual=is_manual)
         self.become_leader()
@@ -210,7 +212,7 @@ class Replicas:
 
     def traces_of(self, page: Page) -> tuple[PageMark, Neighbours] | None:
         """Return what *page* is compared with pages of other hosts by; ``None`` where hosts are not compared."""
-        return (mark_of(page), Neighbours.of(page)) if self._config.mirrors else None
+        return (mark_of(self._frames.without(page)), Neighbours.of(page)) if self._config.mirrors else None
 
     def observe(self, page: Page, traces: tuple[PageMark, Neighbours] | None) -> tuple[Findings, list[ProbeUrl]]:
         """Take note of a page that was just fetched and is kept with *traces*; return what :meth:`add_page` does."""
