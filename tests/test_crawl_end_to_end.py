@@ -474,16 +474,16 @@ class TestFailures:
         assert result.unfinished == {}
 
     async def test_a_page_that_cannot_be_observed_is_not_lost(self, monkeypatch):
-        from scrapy_replica.crawl.crawl import Crawl
+        from scrapy_replica.crawl.fetches import Fetches
 
-        observe = Crawl.observe
+        observe = Fetches.observe
 
         def fails(self, page, url_id, *rest):
             if page.url.endswith("/1"):
                 raise ZeroDivisionError
             return observe(self, page, url_id, *rest)
 
-        monkeypatch.setattr(Crawl, "observe", fails)
+        monkeypatch.setattr(Fetches, "observe", fails)
         pages = {
             "http://a.example/0": page(["/1", "/2"]),
             "http://a.example/1": page(),

@@ -149,25 +149,25 @@ class TestDuplicates:
 
     async def test_page_fetched_again_is_judged_as_before(self):
         """A killed crawl fetches pages again that others were found to repeat meanwhile."""
-        from scrapy_replica.crawl.crawl import Crawl
+        from scrapy_replica.crawl.fetches import Fetches
 
-        observe, seen = Crawl.observe, []
+        observe, seen = Fetches.observe, []
 
         def twice(self, page, url_id, depth, size=None):
             first = observe(self, page, url_id, depth, size)
             if page.url.endswith("/two"):
-                self.store.urls._leased.pop(seen[-1][1])  # another process took it
+                self._store.urls._leased.pop(seen[-1][1])  # another process took it
                 again = observe(self, *seen[-1])
                 assert (again.novelty.value, again.twin) == ("novel", None)
             elif page.url.endswith("/one"):
                 seen.append((page, url_id, depth))
             return first
 
-        Crawl.observe = twice
+        Fetches.observe = twice
         try:
             result = await of_mode("drop", EXACT, LOG_LEVEL="CRITICAL")
         finally:
-            Crawl.observe = observe
+            Fetches.observe = observe
         assert "replica/page/error" not in result.stats
         assert len(seen) == 1
 

@@ -24,6 +24,7 @@ from scrapy_replica.components.extension import ReplicaExtension
 from scrapy_replica.components.refused import RefusedError
 from scrapy_replica.crawl.claims.late_samples import LateSamples
 from scrapy_replica.crawl.crawl import Crawl
+from scrapy_replica.crawl.fetches import Fetches
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawldb.orders import BLOCK
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
@@ -100,7 +101,7 @@ class TestCallbacks:
 class TestFailingToObserve:
     @pytest.mark.parametrize("more", [{}, {"SCHEDULER": "scrapy.core.scheduler.Scheduler"}])
     async def test_links_are_followed(self, monkeypatch, more, caplog):
-        observe = Crawl.observe
+        observe = Fetches.observe
 
         def fails(self, page, *more):
             observation = observe(self, page, *more)
@@ -108,7 +109,7 @@ class TestFailingToObserve:
                 raise RuntimeError("in the middle")
             return observation
 
-        monkeypatch.setattr(Crawl, "observe", fails)
+        monkeypatch.setattr(Fetches, "observe", fails)
         with caplog.at_level(logging.CRITICAL):
             result = await crawl(TopicSpider, FIVE, {**REPLICA, **more}, seeds=TOP)
         assert sorted(result.urls) == sorted(FIVE)

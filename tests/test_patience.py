@@ -20,7 +20,7 @@ from scrapy_replica.commands.job import reading
 from scrapy_replica.commands.status_text import in_words
 from scrapy_replica.components import patience, politeness
 from scrapy_replica.components.patience import retry_after
-from scrapy_replica.crawl.crawl import Crawl
+from scrapy_replica.crawl.fetches import Fetches
 
 TOP, OTHER = "http://a.example/", "http://b.example/"
 POLITE = {**REPLICA, "RETRY_TIMES": 2, "ROBOTSTXT_OBEY": False}
@@ -63,13 +63,13 @@ class TestRetryAfter:
 
     async def test_a_wish_to_wait_is_no_failure(self, monkeypatch):
         """What a page stands for comes back when the page is given up, not each time that its host wants to wait."""
-        failed, as_it_is = [], Crawl.observe_failure
+        failed, as_it_is = [], Fetches.observe_failure
 
-        def noted(crawl, url_id, status, *args, **kwargs):
+        def noted(fetches, url_id, status, *args, **kwargs):
             failed.append(status)
-            as_it_is(crawl, url_id, status, *args, **kwargs)
+            as_it_is(fetches, url_id, status, *args, **kwargs)
 
-        monkeypatch.setattr(Crawl, "observe_failure", noted)
+        monkeypatch.setattr(Fetches, "observe_failure", noted)
         for refusals, statuses in ((3, []), (99, [429])):
             failed.clear()
             served, _, _ = web(refusals, (429, {"Retry-After": "0"}, ""))

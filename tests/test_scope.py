@@ -214,12 +214,12 @@ class TestOrdinarySpider:
         assert outside == {f"http://b.example/{name}" for name in ("asked", "exempt", "offsite")}
 
     async def test_a_page_that_cannot_be_observed_keeps_the_borders(self, monkeypatch, caplog):
-        from scrapy_replica.crawl.crawl import Crawl
+        from scrapy_replica.crawl.fetches import Fetches
 
         def fails(*_, **__):
             raise RuntimeError("broken")
 
-        monkeypatch.setattr(Crawl, "observe", fails)
+        monkeypatch.setattr(Fetches, "observe", fails)
         caplog.set_level("CRITICAL")
         result = await crawled(SCOPE="domains")
         assert {f"{TOP}x", "http://www.a.example/y"} <= {*result.urls}

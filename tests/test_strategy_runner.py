@@ -16,7 +16,7 @@ from web import REPLICA, crawl, page, text
 from scrapy_replica import TopicSpider
 from scrapy_replica.components import topic as topics
 from scrapy_replica.config import Config, ConfigError
-from scrapy_replica.crawl.crawl import Crawl
+from scrapy_replica.crawl.fetches import Fetches
 from scrapy_replica.crawl.order import successor
 from scrapy_replica.crawl.order.recipe import made_again
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
@@ -220,7 +220,7 @@ class TestStageThatFails:
 
     async def test_a_page_that_cannot_be_observed_takes_no_stage_back(self, topic, tmp_path, monkeypatch):
         """The page before which the topic is learnt again fails: the next crawl goes on after the stage."""
-        observe, seen = Crawl.observe, []
+        observe, seen = Fetches.observe, []
 
         def failing(self, *given):
             seen.append(self)
@@ -228,13 +228,13 @@ class TestStageThatFails:
                 raise RuntimeError("a bad page")
             return observe(self, *given)
 
-        monkeypatch.setattr(Crawl, "observe", failing)
+        monkeypatch.setattr(Fetches, "observe", failing)
         kept = settings("link-aware", topic, REPLICA_WARMUP_PAGES=20, JOBDIR=str(tmp_path / "job"))
         first = await crawl(TopicSpider, web(), {**kept, "CLOSESPIDER_PAGECOUNT": 30}, seeds=TOP)
         second = await crawl(TopicSpider, web(), kept, seeds=TOP)
         assert first.stats["replica/page/error"] == 1
         assert set(first.urls + second.urls) == set(web())
-        assert not seen[-1].runner.is_warming_up
+        assert not seen[-1]._runner.is_warming_up
         with contextlib.closing(SqliteCrawlDB(tmp_path / "job", "topic")) as db:
             assert db.meta("stage") == b"20"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Work
-from scrapy_replica.crawl.fetches import Fetches
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
@@ -19,6 +19,10 @@ from scrapy_replica.records import Novelty, Page
 from scrapy_replica.sites.evidence import PageMark
 from scrapy_replica.sites.neighbours import Neighbours
 
+if TYPE_CHECKING:
+    from scrapy_replica.crawl.crawl import Crawl
+    from scrapy_replica.crawl.fetches import Fetches
+
 logger = logging.getLogger(__name__)
 
 READ_AGAIN = 500
@@ -28,32 +32,37 @@ ADOPT_S = 60.0
 """Seconds after which work that another process began and did not end is taken for left behind."""
 
 
-class RemoteUpdates(Fetches):
+class RemoteUpdates:
     """Takes note of what other processes fetched, and tells each part what they wrote, which its store has by then.
 
     What others wrote was decided by them; here caches follow, and their pages and samples go the way of this process's
     own. An update that cannot be applied is left out, and the crawl goes on.
     """
 
-    def _open(self) -> None:
-        super()._open()
+    def __init__(self, crawl: Crawl, fetches: Fetches) -> None:
+        self._store, self._now, self._payloads, self._scope = crawl.store, crawl.now, crawl.payloads, crawl.scope
+        self._runner, self._active_learning, self._orders = crawl.runner, crawl.active_learning, crawl.orders
+        self._duplicates, self._forms, self._recent_links = crawl.duplicates, crawl.forms, crawl.recent_links
+        self._replicas, self._rules, self._restorer = crawl.replicas, crawl.rules, crawl.restorer
+        self._evidence, self._probes, self._scope_check = crawl.evidence, crawl.probes, crawl.scope_check
+        self._fetches = fetches
         self._known_pages = Recent()
         """Ids of pages: each comes up again when its callback is through."""
         self._left_behind: dict[Work, float] = {}
         """Work of others -> when it was met first."""
 
-    def apply_remote(self, update: RemoteUpdate) -> None:
+    def apply(self, update: RemoteUpdate) -> None:
         """Apply what the store's ``listen`` gave, several times a second and in no span; what follows is committed."""
-        before = self.n_pages
-        self.store.added.ids.update(update.added)
-        self.n_pages += self._apply(update)
-        if self.n_pages // READ_AGAIN > before // READ_AGAIN:
-            self.active_learning.read_again()
+        before = self._fetches.n_pages
+        self._store.added.ids.update(update.added)
+        self._fetches.n_pages += self._apply(update)
+        if self._fetches.n_pages // READ_AGAIN > before // READ_AGAIN:
+            self._active_learning.read_again()
         if RELEVANCE in update.meta:
-            self.recent_links.clear()  # scores of another model
+            self._recent_links.clear()  # scores of another model
         for host in update.forms:
-            self.forms.forget(host)
-        self.store.commit()
+            self._forms.forget(host)
+        self._store.commit()
 
     def _apply(self, update: RemoteUpdate) -> int:
         """Apply *update*; return the number of pages that others fetched."""
@@ -61,28 +70,28 @@ class RemoteUpdates(Fetches):
             ("the lead", self._apply_lead),
             ("what comes back", self._apply_work),
             ("seeds", self._apply_seeds),
-            ("orders", lambda update: self.orders.apply_remote(update.orders)),
-            ("the topic", lambda update: self.runner.follow(update.meta)),
-            ("rules", lambda update: self.rules.apply_remote(update.rules)),
+            ("orders", lambda update: self._orders.apply_remote(update.orders)),
+            ("the topic", lambda update: self._runner.follow(update.meta)),
+            ("rules", lambda update: self._rules.apply_remote(update.rules)),
             ("verdicts", self._apply_verdicts),
             ("URLs that others found", self._apply_urls),
         ):
             with self._alone(what):
                 apply(update)
-        n_pages = sum(map(self._apply_page, self.store.pages.remote(update.pages)))
+        n_pages = sum(map(self._apply_page, self._store.pages.remote(update.pages)))
         with self._alone("samples of others"):
-            self.evidence.add_samples(update.tested)
-        if self.store.is_leader:
-            self.store.visits.count_remote(len(update.visits))
+            self._evidence.add_samples(update.tested)
+        if self._store.is_leader:
+            self._store.visits.count_remote(len(update.visits))
             self._adopt()
-        self.runner.apply_remote(update.visits)
+        self._runner.apply_remote(update.visits)
         return n_pages
 
     @contextmanager
     def _alone(self, what: str) -> Iterator[None]:
         """Open a span in which nothing that goes wrong stops the crawl."""
         try:
-            with self.store.span():
+            with self._store.span():
                 yield
         except StoreError:
             raise
@@ -91,30 +100,30 @@ class RemoteUpdates(Fetches):
 
     def _apply_lead(self, update: RemoteUpdate) -> None:
         if update.is_leader:
-            self.replicas.become_leader()
-            self.restorer.adopt()
+            self._replicas.become_leader()
+            self._restorer.adopt()
 
     def _apply_work(self, update: RemoteUpdate) -> None:
         if update.work:
-            self.store.claims.read_again()
-            self.restorer.join(update.work)
+            self._store.claims.read_again()
+            self._restorer.join(update.work)
 
     def _apply_seeds(self, update: RemoteUpdate) -> None:
-        self.store.seeds.read_again()
-        if self.scope.open_remote(update.seeds):
-            self.restorer.join([Work(OUT_OF_SCOPE)])
+        self._store.seeds.read_again()
+        if self._scope.open_remote(update.seeds):
+            self._restorer.join([Work(OUT_OF_SCOPE)])
 
     def _apply_verdicts(self, update: RemoteUpdate) -> None:
-        began = self.replicas.apply_remote(update.verdicts)
-        left_out = self.scope.apply_remote(update.meta)
-        self.scope_check.check(left_out.union(verdict.canonical for verdict in began))
+        began = self._replicas.apply_remote(update.verdicts)
+        left_out = self._scope.apply_remote(update.meta)
+        self._scope_check.check(left_out.union(verdict.canonical for verdict in began))
 
     def _apply_urls(self, update: RemoteUpdate) -> None:
-        for found in self.store.urls.found(update.urls):
-            callback = self.payloads.callback(found.payload) if found.parent is not None else None
-            self.replicas.add_url(found.url, found.host, callback)
+        for found in self._store.urls.found(update.urls):
+            callback = self._payloads.callback(found.payload) if found.parent is not None else None
+            self._replicas.add_url(found.url, found.host, callback)
             if found.found_on is not None and found.found_on != found.host:
-                self.replicas.add_link(found.host, found.found_on)
+                self._replicas.add_link(found.host, found.found_on)
 
     # Pages
 
@@ -127,52 +136,52 @@ class RemoteUpdates(Fetches):
             elif is_first := self._known_pages.add(page.url_id):
                 self._add_remote_page(page)
             elif page.mark is not None:
-                found = self.replicas.add_items(page.url, page.host, PageMark.unpack(page.mark))
-                self._apply_findings(None, found)
-            self.rules.add_remote_page(page)
+                found = self._replicas.add_items(page.url, page.host, PageMark.unpack(page.mark))
+                self._fetches.apply_findings(None, found)
+            self._rules.add_remote_page(page)
         return is_first
 
     def _add_remote_failure(self, page: RemotePage) -> None:
         if is_absent(page.status):
-            self.replicas.add_missing(page.url)
-        is_kept = self.store.pages.has_page(page.url_id)
-        self.evidence.add_failure(page.url_id, page.status, is_kept=is_kept, is_own=False)
+            self._replicas.add_missing(page.url)
+        is_kept = self._store.pages.has_page(page.url_id)
+        self._evidence.add_failure(page.url_id, page.status, is_kept=is_kept, is_own=False)
 
     def _add_remote_page(self, page: RemotePage) -> None:
         if page.simhash is not None:
-            self.duplicates.index.add(page.simhash)
+            self._duplicates.index.add(page.simhash)
         # None where hosts are not compared, or the marks of this one were forgotten meanwhile.
         neighbours = Neighbours.from_json(page.neighbours) if page.neighbours is not None else Neighbours()
         observation = self._observation_of(page, neighbours.way or (page.url,))
         if page.mark is not None:
             mark = PageMark.unpack(page.mark)
-            found = self.replicas.add_page(observation.page, mark, neighbours, page.fetched_at)
-            self._apply_findings(observation, *found)
-        self.evidence.add_page(observation, is_own=False)
-        if self.store.is_leader:
-            self.probes.add_page()
+            found = self._replicas.add_page(observation.page, mark, neighbours, page.fetched_at)
+            self._fetches.apply_findings(observation, *found)
+        self._evidence.add_page(observation, is_own=False)
+        if self._store.is_leader:
+            self._probes.add_page()
 
     def _observation_of(self, remote: RemotePage, way: Sequence[str]) -> Observation:
         """Return what the store knows of a page as if it had been observed here."""
         *via, url = way
         words, text, simhash = remote.words or 0, self._text_of(remote.url_id), remote.simhash
         page = Page(url, host_of(url), remote.title, None, text, words=words, simhash=simhash, redirected_from=(*via,))
-        known = self.store.pages.judgement(remote.url_id)
+        known = self._store.pages.judgement(remote.url_id)
         twin = known[2] if known is not None else None
         return Observation(page, remote.url_id, remote.depth, remote.relevance or 0.0, Novelty(remote.novelty), twin)
 
     def _text_of(self, url_id: int) -> str:
         """Return the beginning of the text of a page where it is kept, for pairs of hosts that a person decides."""
-        if not (self.store.is_leader and self.runner.relevance.is_learnt):
+        if not (self._store.is_leader and self._runner.relevance.is_learnt):
             return ""
-        return next((text.excerpt for text in self.store.texts.after(url_id - 1, 1) if text.url_id == url_id), "")
+        return next((text.excerpt for text in self._store.texts.after(url_id - 1, 1) if text.url_id == url_id), "")
 
     # What is left behind
 
     def _adopt(self) -> None:
         """Go on with work that nobody has ended for long: the process that began it is gone."""
-        now = self.now()
-        self._left_behind = {work: self._left_behind.get(work, now) for work in self.store.suppressed.unfinished()}
+        now = self._now()
+        self._left_behind = {work: self._left_behind.get(work, now) for work in self._store.suppressed.unfinished()}
         if any(now - since > ADOPT_S for since in self._left_behind.values()):
             self._left_behind.clear()
-            self.restorer.adopt()
+            self._restorer.adopt()

@@ -35,12 +35,14 @@ class OneOf:
         self.web, self.store = web, store
         self.fetched = []
         self.is_closed = False
+        self.ahead = 0.0
+        """Seconds that its clock is ahead."""
         counts = Counter()
         self.crawl = Crawl(
             config or Config(mode=Config.mode, explore=0.0),
             store,
             key=UrlFingerprints(RequestFingerprinter()).of_url,
-            now=time.time,
+            now=lambda: time.time() + self.ahead,
             aliases=Aliases({}),
             payloads=RequestPayloads(is_stored=True, url_of=store.urls.url_of, counts=counts),
             counts=counts,

@@ -300,7 +300,7 @@ class TestRaces:
         assert state(leader, self.ON_COPY) is State.WAITING
         self.end(two)
 
-    def test_work_that_nobody_ended_for_a_minute_is_adopted(self, two, monkeypatch):
+    def test_work_that_nobody_ended_for_a_minute_is_adopted(self, two):
         leader, follower = two.all
         self.save(follower)
         follower.crawl.claims.refute([COPY.claim])
@@ -308,7 +308,7 @@ class TestRaces:
         leader.listen()
         third = two.join()
         for seconds, is_adopted in ((0, False), (50, False), (70, True)):
-            monkeypatch.setattr(leader.crawl, "now", lambda seconds=seconds: time.time() + seconds)
+            leader.ahead = seconds
             third.store.set_meta("news", str(seconds).encode())
             third.store.commit()
             leader.listen()
