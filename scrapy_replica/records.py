@@ -65,11 +65,20 @@ class Verdict:
     """Comparable pages the verdict rests on."""
     evidence: Mapping[str, float] = field(default_factory=dict)
     """Feature -> value, unknown ones left out."""
+    is_manual: bool = False
+    """A person blocked the copy: no evidence takes that back."""
 
     @property
     def claim(self) -> Claim:
         """The claim that acts while the verdict holds."""
         return Claim(Kind.MIRROR, self.copy, self.canonical)
+
+    @property
+    def told(self) -> dict[str, str | float]:
+        """Where it holds and how sure it is, by the names that these have in JSON and in tables."""
+        sides = {"copy": self.copy, "canonical": self.canonical}
+        prefixes = {"copy_prefix": self.copy_prefix, "canonical_prefix": self.canonical_prefix}
+        return {**sides, **prefixes, "score": round(self.score, 4)}
 
 
 class Doubt(str, Enum):

@@ -27,14 +27,14 @@ from scrapy_replica.words.terminal import time_of
 from scrapy_replica.words.text import width_of
 
 JUDGED = Verdict("www.a.example", "a.example", "", "", 0.912, 9, {"sm10": 0.93, "alpha_pu": 0.97})
-MOVED = Verdict("b.example", "a.example", "mirror", "docs", 0.87, 12, {"teq": 1.0})
+MOVED = Verdict("b.example", "a.example", "mirror", "docs", 0.87, 12, {"teq": 1.0}, is_manual=True)
 
 
 @pytest.fixture
 def job(tmp_path):
     db = SqliteCrawlDB(tmp_path)
     db.verdicts.enter(JUDGED, 1_700_000_000.0, 1_800_000_000.0)
-    db.verdicts.enter(MOVED, 1_700_000_100.0, None)
+    db.verdicts.enter(MOVED, 1_700_000_100.0, 1_800_000_000.0)
     db.verdicts.enter(Verdict("c.example", "a.example", "", "", 0.9, 5), 1_700_000_000.0, 1_800_000_000.0)
     db.verdicts.end("c.example", Standing.REFUTED)
     enter(db, "http://a.example/0", "a.example", 10)
@@ -84,7 +84,11 @@ class TestHosts:
     @pytest.mark.parametrize("name", ["<script>\x1b[2Jx\u202e", "x" * 10_000, "\u6f22" * 90])
     def test_a_name_steers_no_terminal(self, job, name):
         db = SqliteCrawlDB(job)
-        db.verdicts.enter(Verdict(name, "a.example", name, "", 0.9, 5, {"sm10": 0.8}), 1_700_000_000.0, None)
+        db.verdicts.enter(
+            Verdict(name, "a.example", name, "", 0.9, 5, {"sm10": 0.8}, is_manual=True),
+            1_700_000_000.0,
+            1_800_000_000.0,
+        )
         db.close()
         code, out, _ = replica("hosts", "--job", job)
         assert code == 0

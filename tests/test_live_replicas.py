@@ -14,7 +14,6 @@ from web import REPLICA, crawl, job_states
 
 from scrapy_replica import TopicSpider
 from scrapy_replica.address import host_of
-from scrapy_replica.commands.hosts import verdicts_of
 from scrapy_replica.commands.job import reading
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
@@ -74,7 +73,7 @@ def blocked(result):
 
 def held(job):
     connection = Connection(Path(job) / FILE_NAME)
-    found = {verdict.copy: verdict for verdict, _ in VerdictTable(connection).holding()}
+    found = {verdict.copy: verdict for verdict in VerdictTable(connection).holding()}
     connection.close()
     return found
 
@@ -211,12 +210,12 @@ class TestCopies:
         result = await crawl_sites(kept, copied, settings=ALL | {"JOBDIR": str(tmp_path)})
         assert blocked(result) == 1
         (verdict,) = verdicts_of_job(tmp_path)
-        assert verdict["saved"] >= 40
+        assert verdict.saved >= 40
 
 
 def verdicts_of_job(job):
     with reading(str(job)) as reader:
-        return verdicts_of(reader)
+        return reader.verdicts()
 
 
 def judged(job, copy, canonical):
@@ -321,7 +320,7 @@ class TestTurning:
         crawl.obey()
         crawl.restorer.work()
         assert states()[State.WAITING] == n_dropped
-        assert [v for v, _ in store.verdicts.holding()] == []
+        assert list(store.verdicts.holding()) == []
         run()
         again = crawl.replicas.verdict_of("b.example")
         assert again.canonical == verdict.canonical

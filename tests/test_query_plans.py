@@ -162,11 +162,11 @@ def use(db, folder):
     use_what_others_entered(urls, suppressed, pages, visits)
     verdict = Verdict("a", "b", "", "", 0.9, 20)
     verdicts.enter(verdict, 1.0, 2.0)
-    assert verdicts.of("a") == (verdict, False)
+    assert verdicts.of("a") == verdict
     verdicts.end("c", Standing.DISABLED)
     verdicts.refuted()
     verdicts.expired(3.0)
-    assert list(verdicts.holding()) == [(verdict, False)]
+    assert list(verdicts.holding()) == [verdict]
     pairs.enter(UncertainPair(verdict, 0.95, Doubt.SCORE))
     assert len(pairs.all()) == 1
     pairs.decided("a", "b")

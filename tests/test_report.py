@@ -81,7 +81,7 @@ class TestPage:
 
     def test_every_chart_has_a_place_a_name_and_words_beside_it(self, store, written):
         save(store, 3)
-        store.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9), NOW, None)
+        store.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9, is_manual=True), NOW, NOW * 2)
         tree = html.document_fromstring(written())
         for chart in json.loads(tree.xpath("string(//script[@id='charts'])")):
             (place,) = tree.xpath(f"//*[@id='chart-{chart['id']}']")
@@ -120,7 +120,9 @@ class TestPage:
 
     def test_what_is_left_out_of_a_long_table_is_said(self, store):
         for n in range(COPIES + 7):
-            store.verdicts.enter(Verdict(f"c{n}.example", f"k{n // 5}.example", "", "", 0.9, 5), NOW, None)
+            store.verdicts.enter(
+                Verdict(f"c{n}.example", f"k{n // 5}.example", "", "", 0.9, 5, is_manual=True), NOW, NOW * 2
+            )
         text, charts = shown(store, "groups")
         assert f"{COPIES + 7} hosts were found to be copies" in text
         assert "7 more copies are left out here" in text
@@ -148,7 +150,9 @@ class TestFigures:
 
     def test_a_copy_of_a_copy_stands_below_it(self, store):
         for copy, canonical in (("b", "a"), ("c", "b"), ("d", "a")):
-            store.verdicts.enter(Verdict(f"{copy}.example", f"{canonical}.example", "", "", 0.9, 9), NOW, None)
+            store.verdicts.enter(
+                Verdict(f"{copy}.example", f"{canonical}.example", "", "", 0.9, 9, is_manual=True), NOW, NOW * 2
+            )
         _, charts = shown(store, "groups")
         nodes = [(node["name"], node["level"]) for node in charts["groups"].data["nodes"]]
         assert nodes == [("a.example", 0), ("b.example", 1), ("c.example", 2), ("d.example", 1)]

@@ -249,7 +249,7 @@ class TestText:
         for host in ("a.example", "b.example", "c.example"):
             fill(db, host)
         db.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9), NOW, NOW * 2)
-        db.verdicts.enter(Verdict("c.example", "a.example", "", "", 1.0, 0), NOW, None)
+        db.verdicts.enter(Verdict("c.example", "a.example", "", "", 1.0, 0, is_manual=True), NOW, NOW * 2)
         db.close()
         told = " ".join(replica("status", tmp_path)[1].split())
         assert "1 mirror found, 1 blocked host by hand" in told

@@ -317,7 +317,7 @@ def _verdict(view: VerdictView) -> dict[str, Any]:
         "canonical": verdict.canonical,
         "score": round(verdict.score, 4),
         "since": view.at,
-        "by": "hand" if view.is_manual else "judge",
+        "by": "hand" if verdict.is_manual else "judge",
         "aligned pages": verdict.n_aligned,
         "place": place_of(verdict),
         "standing": view.standing.value,

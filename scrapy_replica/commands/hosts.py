@@ -17,12 +17,12 @@ from scrapy_replica.words.text import cleaned, shortened
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Mapping, Sequence
 
     from scrapy.settings import Settings
 
-    from scrapy_replica.crawldb.sqlite.reader import SqliteReader
-    from scrapy_replica.records import UncertainPair
+    from scrapy_replica.crawldb.reader import VerdictView
+    from scrapy_replica.records import UncertainPair, Verdict
 
 
 class HostsCommand(Command):
@@ -55,87 +55,75 @@ class HostsCommand(Command):
             show_pairs(opts.job, as_json=opts.json)
             return 0
         with reading(opts.job) as job:
-            verdicts = verdicts_of(job)
+            views = job.verdicts()
         if opts.export:
-            sys.stdout.write(EXPORTS[opts.export](verdicts))
+            sys.stdout.write(EXPORTS[opts.export](aliases(view.verdict for view in views)))
         elif opts.json:
-            saved = sum(v["saved"] for v in verdicts)
-            figures = {"verdicts": len(verdicts), "urls_saved": saved}
-            sys.stdout.write(json.dumps({"figures": figures, "verdicts": verdicts}) + "\n")
+            figures = {"verdicts": len(views), "urls_saved": sum(view.saved for view in views)}
+            sys.stdout.write(json.dumps({"figures": figures, "verdicts": [*map(_as_object, views)]}) + "\n")
         else:
-            sys.stdout.write(as_text(verdicts))
+            sys.stdout.write(as_text(views))
         return 0
 
 
-def verdicts_of(job: SqliteReader) -> list[dict[str, Any]]:
-    """Return the verdicts that hold, one dict each."""
-    return [
-        {
-            "copy": verdict.copy,
-            "canonical": verdict.canonical,
-            "copy_prefix": verdict.copy_prefix,
-            "canonical_prefix": verdict.canonical_prefix,
-            "score": round(verdict.score, 4),
-            "by": "hand" if is_manual else "judge",
-            "aligned_pages": verdict.n_aligned,
-            "pages": pages,
-            "saved": saved,
-            "evidence": dict(verdict.evidence),
-            "evidence in words": evidence_of(verdict),
-            "place": place_of(verdict),
-        }
-        for verdict, _, is_manual, _, saved, pages in job.verdicts()
-    ]
+def _as_object(view: VerdictView) -> dict[str, Any]:
+    verdict = view.verdict
+    return {
+        **verdict.told,
+        "by": "hand" if verdict.is_manual else "judge",
+        "aligned_pages": verdict.n_aligned,
+        "pages": view.pages,
+        "saved": view.saved,
+        "evidence": dict(verdict.evidence),
+        "evidence in words": evidence_of(verdict),
+        "place": place_of(verdict),
+    }
 
 
-def as_text(verdicts: list[dict[str, Any]]) -> str:
+def as_text(views: Sequence[VerdictView]) -> str:
     """Return the groups, a block for each canonical host."""
-    if not verdicts:
+    if not views:
         return "no host is known to be a copy of another\n"
     lines = []
-    canonical_of = {verdict["copy"]: verdict["canonical"] for verdict in verdicts}
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for verdict in verdicts:
-        kept = verdict["canonical"]
+    canonical_of = {view.verdict.copy: view.verdict.canonical for view in views}
+    groups: dict[str, list[VerdictView]] = {}
+    for view in views:
+        kept = view.verdict.canonical
         while kept in canonical_of:
             kept = canonical_of[kept]
-        groups.setdefault(kept, []).append(verdict)
+        groups.setdefault(kept, []).append(view)
     for kept, copies in groups.items():
         lines.append(f"{shortened(kept, COLUMNS - 8)} is kept")
-        for verdict in copies:
-            of_whom = f", a copy of {verdict['canonical']}" if verdict["canonical"] != kept else ""
-            lines.append("  " + shortened(verdict["copy"] + of_whom, COLUMNS - 2))
-            lines.append(wrapped("; ".join(_told(verdict)), 4))
-            if witnesses := "; ".join(verdict["evidence in words"]):
+        for view in copies:
+            verdict = view.verdict
+            of_whom = f", a copy of {verdict.canonical}" if verdict.canonical != kept else ""
+            lines.append("  " + shortened(verdict.copy + of_whom, COLUMNS - 2))
+            sure = "blocked by hand" if verdict.is_manual else f"score {score(verdict.score)}"
+            told = [sure, f"{counted(view.saved, 'URL')} not fetched", place_of(verdict)]
+            lines.append(wrapped("; ".join(filter(None, told)), 4))
+            if witnesses := "; ".join(evidence_of(verdict)):
                 lines.append(wrapped(witnesses, 4))
     return "\n".join(lines) + "\n"
 
 
-def _told(verdict: dict[str, Any]) -> Iterator[str]:
-    yield "blocked by hand" if verdict["by"] == "hand" else f"score {score(verdict['score'])}"
-    yield f"{counted(verdict['saved'], 'URL')} not fetched"
-    if verdict["place"]:
-        yield verdict["place"]
-
-
-def aliases(verdicts: list[dict[str, Any]]) -> dict[str, str]:
+def aliases(verdicts: Iterable[Verdict]) -> dict[str, str]:
     """Return copy -> canonical host. An alias keeps the path, so copies whose site lies elsewhere are left out."""
-    return {v["copy"]: v["canonical"] for v in verdicts if v["copy_prefix"] == v["canonical_prefix"]}
+    return {verdict.copy: verdict.canonical for verdict in verdicts if verdict.copy_prefix == verdict.canonical_prefix}
 
 
-def nutch(verdicts: list[dict[str, Any]]) -> str:
+def nutch(names: Mapping[str, str]) -> str:
     """Return lines of Nutch's ``host-urlnormalizer.txt``, which ``REPLICA_ALIASES`` reads, too."""
-    return "".join(f"{copy} {canonical}\n" for copy, canonical in aliases(verdicts).items())
+    return "".join(f"{copy} {canonical}\n" for copy, canonical in names.items())
 
 
-def httrack(verdicts: list[dict[str, Any]]) -> str:
+def httrack(names: Mapping[str, str]) -> str:
     """Return HTTrack's ``--host-alias`` options."""
-    return "".join(f"--host-alias {copy}={canonical}\n" for copy, canonical in aliases(verdicts).items())
+    return "".join(f"--host-alias {copy}={canonical}\n" for copy, canonical in names.items())
 
 
-def algolia(verdicts: list[dict[str, Any]]) -> str:
+def algolia(names: Mapping[str, str]) -> str:
     """Return the ``hostnameAliases`` of an Algolia crawler."""
-    return json.dumps({"hostnameAliases": aliases(verdicts)}, indent=2) + "\n"
+    return json.dumps({"hostnameAliases": names}, indent=2) + "\n"
 
 
 EXPORTS = {"algolia": algolia, "httrack": httrack, "nutch": nutch}
@@ -183,11 +171,7 @@ def _commands(pair: UncertainPair, job: str) -> dict[str, str]:
 def _as_json(pair: UncertainPair, job: str) -> dict[str, Any]:
     verdict = pair.verdict
     return {
-        "copy": verdict.copy,
-        "canonical": verdict.canonical,
-        "copy_prefix": verdict.copy_prefix,
-        "canonical_prefix": verdict.canonical_prefix,
-        "score": round(verdict.score, 4),
+        **verdict.told,
         "wanted": round(pair.wanted, 4),
         "doubt": pair.doubt.value,
         "aligned_pages": verdict.n_aligned,

@@ -79,8 +79,7 @@ def _without_secrets(rule: Rule) -> Rule:
 
 
 def _cells(verdict: Verdict) -> list[Any]:
-    names = verdict.copy, verdict.canonical, verdict.copy_prefix, verdict.canonical_prefix
-    return [*names, round(verdict.score, 4), verdict.n_aligned]
+    return [*verdict.told.values(), verdict.n_aligned]
 
 
 def _table(file: Path, columns: Mapping[str, type], rows: Sequence[Sequence[Any]]) -> None:

@@ -132,7 +132,11 @@ def rows_of(status: Status) -> dict[str, Any]:
 def _verdict(view: VerdictView) -> dict[str, Any]:
     verdict = view.verdict
     record = {"copy": verdict.copy, "canonical": verdict.canonical, "score": round(verdict.score, 4), "at": view.at}
-    return record | {"by": "hand" if view.is_manual else "judge", "saved": view.saved, "standing": view.standing.value}
+    return record | {
+        "by": "hand" if verdict.is_manual else "judge",
+        "saved": view.saved,
+        "standing": view.standing.value,
+    }
 
 
 def _rule(view: RuleView) -> dict[str, Any]:

@@ -223,7 +223,7 @@ def _more(count: int) -> list[str]:
 
 def _verdict(view: VerdictView) -> str:
     verdict = view.verdict
-    sure = "by hand" if view.is_manual else f"score {score(verdict.score)}"
+    sure = "by hand" if verdict.is_manual else f"score {score(verdict.score)}"
     tail = f"{sure}, {counted(view.saved, 'URL')} saved" + ("" if view.is_in_force else f", {STANDINGS[view.standing]}")
     room = COLUMNS - len(f"  00:00   is , {tail}")
     canonical = shortened(verdict.canonical, max(room // 2, room - width_of(cleaned(verdict.copy))))

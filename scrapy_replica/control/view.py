@@ -141,12 +141,12 @@ def copies(job: SqliteReader) -> list[dict[str, Any]]:
 
 def _copy(view: VerdictView) -> dict[str, Any]:
     verdict = view.verdict
-    by = "by hand" if view.is_manual else f"score {score(verdict.score)}"
+    by = "by hand" if verdict.is_manual else f"score {score(verdict.score)}"
     return {
         "copy": _name(verdict.copy),
         "canonical": _name(verdict.canonical),
         "told": ", ".join(filter(None, [by, place_of(verdict)])),
-        "evidence": [] if view.is_manual else evidence_of(verdict),
+        "evidence": [] if verdict.is_manual else evidence_of(verdict),
         "saved": f"{view.saved:,}",
     }
 

@@ -93,7 +93,7 @@ class Policy:
         block = self._replicas.block_of(url, host)
         if block is not None and permission is Permission.MOVE and has_secret(url):
             permission = Permission.STAY
-        if block is not None and block.is_manual and permission > Permission.MOVE:
+        if block is not None and block.verdict.is_manual and permission > Permission.MOVE:
             return self._ordered(block)
         if permission is Permission.AS_ASKED:
             return FETCH
@@ -157,7 +157,7 @@ class Policy:
 
     def _blocked(self, block: Block, host: str, callback: str) -> Decision:
         verdict, target = block.verdict, block.url
-        if block.is_manual:
+        if verdict.is_manual:
             # What a person ordered stands, whatever the canonical host shows: it is no target that brings it back.
             decision = self._by_verdict(verdict, Reason.MANUAL_BLOCK)
             told = {**decision.evidence, "url": target} if target is not None else decision.evidence

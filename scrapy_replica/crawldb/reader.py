@@ -80,7 +80,6 @@ class VerdictView(NamedTuple):
     verdict: Verdict
     at: float
     """Seconds since the epoch."""
-    is_manual: bool
     standing: Standing
     saved: int
     """URLs of the copy that are dropped for it."""

@@ -20,10 +20,10 @@ MAX_PAIRS = 200
 """Pairs kept; beyond, those farthest from a verdict go. 6 kB each at most."""
 
 
-def verdict_of(cells: Sequence[Any]) -> Verdict:
+def verdict_of(cells: Sequence[Any], *, is_manual: bool = False) -> Verdict:
     """Return the verdict that those of :data:`COLUMNS` hold."""
     *fields, evidence = cells
-    return Verdict(*[*fields, json.loads(evidence)])
+    return Verdict(*[*fields, json.loads(evidence), is_manual])
 
 
 def _cells(verdict: Verdict) -> tuple[Any, ...]:
@@ -34,29 +34,29 @@ def _cells(verdict: Verdict) -> tuple[Any, ...]:
 class VerdictTable(Table):
     """Verdicts, those that hold and those that ended; none is ever deleted."""
 
-    def enter(self, verdict: Verdict, at: float, expires_at: float | None) -> None:
-        """Write *verdict*, reached at *at* (seconds since the epoch)."""
+    def enter(self, verdict: Verdict, at: float, expires_at: float) -> None:
+        """Write *verdict*, reached at *at* (seconds since the epoch); one that a person gave never expires."""
         self._write(
             f"INSERT INTO verdicts (id, {COLUMNS}, at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self._connection.new_id("verdicts"), *_cells(verdict), at, expires_at),
+            (self._connection.new_id("verdicts"), *_cells(verdict), at, None if verdict.is_manual else expires_at),
         )
 
     def end(self, copy: str, standing: Standing) -> None:
         """Write how the verdict on *copy*, which was in force, stands from now on."""
         self._write(f"UPDATE verdicts SET standing = ? WHERE copy = ? AND {HOLDS}", (standing.value, copy))
 
-    def holding(self) -> Iterator[tuple[Verdict, bool]]:
-        """Yield the verdicts that hold, and whether a person gave them."""
+    def holding(self) -> Iterator[Verdict]:
+        """Yield the verdicts that hold."""
         return self._held(f"{HOLDS} ORDER BY id")
 
-    def of(self, copy: str) -> tuple[Verdict, bool] | None:
-        """Return the verdict that holds on *copy*, and whether a person gave it; ``None`` if there is none."""
+    def of(self, copy: str) -> Verdict | None:
+        """Return the verdict that holds on *copy*; ``None`` if there is none."""
         return next(self._held(f"copy = ? AND {HOLDS} ORDER BY id DESC", copy), None)
 
-    def _held(self, condition: str, *values: str) -> Iterator[tuple[Verdict, bool]]:
+    def _held(self, condition: str, *values: str) -> Iterator[Verdict]:
         sql = f"SELECT {COLUMNS}, expires_at IS NULL FROM verdicts WHERE {condition}"
         for *cells, is_manual in self._read(sql, values):
-            yield verdict_of(cells), bool(is_manual)
+            yield verdict_of(cells, is_manual=bool(is_manual))
 
     def refuted(self) -> list[tuple[str, str]]:
         """Return (copy, canonical) of the withdrawn verdicts: these pairs are never judged again."""

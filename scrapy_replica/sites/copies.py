@@ -54,8 +54,6 @@ class Copies:
         self._candidates = candidates
         self.verdicts: dict[str, Verdict] = {}
         """Copy -> the verdict on it."""
-        self.by_hand: set[str] = set()
-        """Copies that a person blocked: no evidence takes that back."""
         self._of: dict[str, dict[str, Verdict]] = {}
         """Canonical host -> its copies -> their verdicts."""
         self._idle: dict[str, tuple[int, frozenset[str]]] = {}
@@ -71,7 +69,6 @@ class Copies:
         verdict = self.verdicts.pop(copy)
         del self._of[verdict.canonical][copy]
         self._idle.pop(copy, None)
-        self.by_hand.discard(copy)
         return verdict
 
     def of(self, canonical: str) -> Iterable[Verdict]:

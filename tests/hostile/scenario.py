@@ -287,7 +287,7 @@ def note_verdicts(extension: ReplicaExtension, crawled: Crawled) -> None:
 
     def noted() -> None:
         if extension.error is None:
-            crawled.blocked = {verdict.copy for verdict, _ in store.verdicts.holding()}
+            crawled.blocked = {verdict.copy for verdict in store.verdicts.holding()}
         close()
 
     store.close = noted  # type: ignore[method-assign]

@@ -87,7 +87,7 @@ def test_the_report(store, written, browser, tmp_path):  # noqa: F811 - fixtures
     for n in range(6):
         enter(store, f"http://a.example/{'long' * n}/{n}", "a.example", score=n / 10)
     save(store, 3)
-    store.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9), NOW, None)
+    store.verdicts.enter(Verdict("b.example", "a.example", "", "", 0.9, 9, is_manual=True), NOW, NOW * 2)
     written()
     browser.get((tmp_path / "report.html").as_uri())
     charts = browser.find_elements("class name", "chart")

@@ -63,7 +63,7 @@ SEEDS_OF = {name: f"http://{name}.example/" for name in "abc"}
 
 
 def verdicts(one):
-    return {frozenset((verdict.copy, verdict.canonical)) for verdict, _ in one.store.verdicts.holding()}
+    return {frozenset((verdict.copy, verdict.canonical)) for verdict in one.store.verdicts.holding()}
 
 
 class TestOneJudgement:

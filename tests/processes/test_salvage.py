@@ -233,7 +233,7 @@ class TestWhatIsKept:
         salvaged = salvage(job / FILE_NAME, tmp_path / "new")
         assert (salvaged.rows["verdicts"], salvaged.rows["rules"], salvaged.rows["orders"]) == (1, 1, 1)
         db = SqliteCrawlDB(tmp_path / "new", "a")
-        assert [verdict.copy for verdict, *_ in db.verdicts.holding()] == ["b.example"]
+        assert [verdict.copy for verdict in db.verdicts.holding()] == ["b.example"]
         db.close()
 
     def test_marks_that_can_be_read(self, job, tmp_path):

@@ -339,7 +339,7 @@ class LateSamples:
 
     def _restore_left(self) -> bool:
         """Go on with the work of dead processes, and bring back what they suppressed under claims that had ended."""
-        mirrors = {verdict.claim: is_manual for verdict, is_manual in self._store.verdicts.holding()}
+        mirrors = {verdict.claim: verdict.is_manual for verdict in self._store.verdicts.holding()}
         in_force = mirrors.keys() | {Claim(Kind.RULE, str(row.id)) for row in self._store.rules.acting()}
         for claim in self._store.suppressed.claims():
             has_rows = all(one in in_force for one in claim.parts if one.kind in {Kind.MIRROR, Kind.RULE})

@@ -23,7 +23,7 @@ class FetchedPages:
     def _instead_of(self, path: str, host: str) -> tuple[list[Verdict], str] | None:
         for verdict in self._detector.copies.of(host):
             rest = relative(path, verdict.canonical_prefix)
-            if rest is None or verdict.copy in self._detector.copies.by_hand:
+            if rest is None or verdict.is_manual:
                 continue
             if (found := self._of(verdict).get(rest)) is not None:
                 return [verdict], found
@@ -34,8 +34,7 @@ class FetchedPages:
     def of_host(self, copy: str) -> list[str]:
         """Return the URLs fetched on *copy*; none if it is no copy."""
         verdict = self._detector.verdicts.get(copy)
-        is_by_hand = copy in self._detector.copies.by_hand
-        return [] if verdict is None or is_by_hand else list(self._of(verdict).values())
+        return [] if verdict is None or verdict.is_manual else list(self._of(verdict).values())
 
     def _of(self, verdict: Verdict) -> dict[str, str]:
         pages = self._urls.get(verdict.copy)

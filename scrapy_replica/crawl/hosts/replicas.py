@@ -54,7 +54,6 @@ class Block(NamedTuple):
     verdict: Verdict
     url: str | None
     """The same page on the canonical host; ``None`` where its origin is unknown."""
-    is_manual: bool
 
 
 class Replicas:
@@ -83,8 +82,8 @@ class Replicas:
         self._uncertain = UncertainPairs(db.uncertain_pairs, self.detector)
         self.fetched = FetchedPages(self.detector)
         self._frames = Frames()
-        for verdict, is_manual in db.verdicts.holding():
-            self._enact(verdict, is_manual=is_manual)
+        for verdict in db.verdicts.holding():
+            self.detector.copies.enter(verdict)
         self.become_leader()
 
     def become_leader(self) -> None:
@@ -100,11 +99,11 @@ class Replicas:
         """Read anew what concerns *host*: a page of it that was told was taken back in the crawl database."""
         self.detector.candidates.read_again(host)
         self.fetched.forget(host)
-        held = {verdict.copy: (verdict, is_manual) for verdict, is_manual in self._db.verdicts.holding()}
+        held = {verdict.copy: verdict for verdict in self._db.verdicts.holding()}
         for copy in self.detector.verdicts.keys() - held.keys():
             self.detector.take_back(copy)
         for copy in held.keys() - self.detector.verdicts.keys():
-            self._enact(held[copy][0], is_manual=held[copy][1])
+            self.detector.copies.enter(held[copy])
 
     def read_again(self, host: str) -> None:
         """Read the evidence of *host* anew when it is needed: others added to it."""
@@ -116,13 +115,13 @@ class Replicas:
         began = []
         for copy in copies:
             before, found = self.detector.verdicts.get(copy), self._db.verdicts.of(copy)
-            if found is not None and found[0] == before:
+            if found is not None and found == before:
                 continue
             if before is not None:
                 self._apply_remote_end(before)
             if found is not None:
-                self._enact(found[0], is_manual=found[1])
-                began.append(found[0])
+                self.detector.copies.enter(found)
+                began.append(found)
         return began
 
     def _apply_remote_end(self, verdict: Verdict) -> None:
@@ -147,7 +146,7 @@ class Replicas:
         verdict = self.detector.verdicts.get(host)
         if verdict is None or relative(normal_path(path_of(url)), verdict.copy_prefix) is None:
             return None
-        return Block(verdict, self._canonical_url(url, verdict), host in self.detector.copies.by_hand)
+        return Block(verdict, self._canonical_url(url, verdict))
 
     def on_copies(self, url: str, host: str) -> list[str]:
         """Return the URLs on those copies of the canonical *host* that have pages that stand where *url* does."""
@@ -157,8 +156,7 @@ class Replicas:
 
     def judged_copies_of(self, canonical: str) -> list[Verdict]:
         """Return the verdicts on copies of *canonical*, but for those that a person gave."""
-        by_hand = self.detector.copies.by_hand
-        return [verdict for verdict in self.detector.copies.of(canonical) if verdict.copy not in by_hand]
+        return [verdict for verdict in self.detector.copies.of(canonical) if not verdict.is_manual]
 
     def url_on_copy(self, verdict: Verdict, url: str) -> str | None:
         """Return the URL on the copy that stands where *url* does on the canonical host; ``None`` if there is none."""
@@ -262,7 +260,7 @@ class Replicas:
 
     def _write_all(self, findings: Findings) -> Findings:
         for verdict in findings.verdicts:
-            self._write(verdict, is_manual=False)
+            self._write(verdict)
         self._uncertain.enter(findings)
         return findings
 
@@ -277,12 +275,12 @@ class Replicas:
 
     def verdict_of(self, copy: str) -> Verdict | None:
         """Return the verdict on *copy*, unless a person gave it."""
-        return self.detector.verdicts.get(copy) if copy not in self.detector.copies.by_hand else None
+        verdict = self.detector.verdicts.get(copy)
+        return None if verdict is None or verdict.is_manual else verdict
 
     def holding(self) -> list[Verdict]:
         """Return the verdicts that hold and that no person gave."""
-        by_hand = self.detector.copies.by_hand
-        return [verdict for copy, verdict in self.detector.verdicts.items() if copy not in by_hand]
+        return [verdict for verdict in self.detector.verdicts.values() if not verdict.is_manual]
 
     def refute(self, claim: Claim) -> Verdict | None:
         """End the verdict behind *claim* for good, and return it; ``None`` if it is not in force."""
@@ -296,17 +294,12 @@ class Replicas:
 
     # Verdicts
 
-    def _enact(self, verdict: Verdict, *, is_manual: bool) -> None:
-        self.detector.copies.enter(verdict)
-        if is_manual:
-            self.detector.copies.by_hand.add(verdict.copy)
-
-    def _write(self, verdict: Verdict, *, is_manual: bool) -> None:
+    def _write(self, verdict: Verdict) -> None:
         now = self._now()
-        expires_at = None if is_manual else now + VERDICT_S
-        self._db.verdicts.enter(verdict, now, expires_at)
+        self._db.verdicts.enter(verdict, now, now + VERDICT_S)
         self._db.uncertain_pairs.forget(verdict.copy)
-        why = "a person says so" if is_manual else "; ".join([f"score {score(verdict.score)}", *evidence_of(verdict)])
+        witnesses = "; ".join([f"score {score(verdict.score)}", *evidence_of(verdict)])
+        why = "a person says so" if verdict.is_manual else witnesses
         logger.info("%s is a copy of %s (%s)", verdict.copy, verdict.canonical, why)
 
     def expire(self) -> list[Verdict]:
@@ -339,9 +332,9 @@ class Replicas:
             freed.append(self._end(canonical, Standing.DISABLED))
         if copy in self.detector.verdicts:  # what that one suppressed is decided once more, under this order
             freed.append(self._end(copy, Standing.DISABLED))
-        verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0)
-        self._enact(verdict, is_manual=True)
-        self._write(verdict, is_manual=True)
+        verdict = Verdict(copy, canonical, copy_prefix, canonical_prefix, 1.0, 0, is_manual=True)
+        self.detector.copies.enter(verdict)
+        self._write(verdict)
         return freed
 
     def _end(self, copy: str, standing: Standing) -> Verdict:

@@ -246,12 +246,12 @@ class SqliteReader:
         sql = f"SELECT {COLUMNS}, at, expires_at IS NULL, standing FROM verdicts WHERE {condition}"
         found = []
         for *cells, at, is_manual, standing in self._read(sql, values).fetchall():
-            verdict = verdict_of(cells)
+            verdict = verdict_of(cells, is_manual=bool(is_manual))
             pages = self._count(
                 f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (verdict.copy, at)
             )
             saved = self._count(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", (str(verdict.claim),))
-            found.append(VerdictView(verdict, at, bool(is_manual), Standing(standing), saved, pages))
+            found.append(VerdictView(verdict, at, Standing(standing), saved, pages))
         return found
 
     # Rules

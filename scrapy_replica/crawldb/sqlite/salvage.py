@@ -242,7 +242,7 @@ def _forget_what_hangs(connection: Connection) -> None:
         " AND representative NOT IN (SELECT key FROM urls WHERE key != 0)"
     )
     in_force = {Claim(Kind.RULE, str(row.id)) for row in RuleTable(connection).acting()}
-    in_force |= {verdict.claim for verdict, _ in VerdictTable(connection).holding()}
+    in_force |= {verdict.claim for verdict in VerdictTable(connection).holding()}
     names = connection.read("SELECT DISTINCT claim FROM suppressed").fetchall()
     for claim in (Claim.read(name) for (name,) in names):
         if any(one.kind in {Kind.MIRROR, Kind.RULE} and one not in in_force for one in claim.parts):
