@@ -126,7 +126,7 @@ class ReplicaScheduler(BaseScheduler):
             logger.warning(
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
-            self._crawl.revisits.forget_terms({parent for _, parent in lost if parent is not None})
+            self._crawl.store.revisits.forget_terms({parent for _, parent in lost if parent is not None})
         if self._extension.shared_crawl is None:  # else it was refused
             self._last_id = self._urls.last_id
             self._plain.take_queue(self._enter_taken)
@@ -308,7 +308,7 @@ class ReplicaScheduler(BaseScheduler):
             )
             self._crawl.observe_failure(taken.id, None, type(error).__name__)
             if taken.parent is not None:
-                self._crawl.revisits.forget_terms([taken.parent])
+                self._crawl.store.revisits.forget_terms([taken.parent])
             self._urls.drop(taken.id)  # a link may find it anew, and then it comes back
             return None
         except Exception as error:

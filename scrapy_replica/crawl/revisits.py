@@ -131,10 +131,6 @@ class Revisits:
             return frozenset()
         return frozenset().union(*(one.items for one in found if one.terms == self.terms))
 
-    def forget_terms(self, url_ids: Iterable[int]) -> None:
-        """Take note that something that the pages of these URLs led to is not known any more."""
-        self._store.revisits.forget_terms(url_ids)
-
     # What is due
 
     @property

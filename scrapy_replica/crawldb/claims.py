@@ -130,9 +130,9 @@ class SuppressedTable(Table):
         rows = self._read("SELECT claim, representative FROM suppressed WHERE url = ? ORDER BY claim", (url_id,))
         return [Suppressed(url_id, Claim.read(name), key) for name, key in rows]
 
-    def claims_for(self, representative: int) -> list[Claim]:
-        """Return the claims that suppressed URLs in favour of the one with that key."""
-        if representative not in self._representatives:
+    def claims_for(self, representative: int | None) -> list[Claim]:
+        """Return the claims that suppressed URLs in favour of the one with that key; none where it has none."""
+        if representative is None or representative not in self._representatives:
             return []
         return self._claims_after("representative = ? AND", representative, "")
 

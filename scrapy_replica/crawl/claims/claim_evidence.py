@@ -56,7 +56,8 @@ class ClaimEvidence:
     def awaits(self, url_id: int) -> bool:
         """Tell whether what the page of the URL of that id says is evidence for or against a claim."""
         key = self._store.urls.key_of(url_id)
-        return self._samples.is_sample(url_id) or bool(self._claims.claims_for(key)) or self._settling.awaits(key)
+        is_claimed = self._samples.is_sample(url_id) or bool(self._store.suppressed.claims_for(key))
+        return is_claimed or self._settling.awaits(key)
 
     def _check_representative(self, observation: Observation, *, is_own: bool) -> None:
         """Look whether the page can stand for what was suppressed in its favour.
@@ -66,7 +67,7 @@ class ClaimEvidence:
         many URLs show one page.
         """
         key = self._store.urls.key_of(observation.url_id)
-        claims = self._claims.claims_for(key)
+        claims = self._store.suppressed.claims_for(key)
         if not self._says_nothing(observation):
             if is_own:
                 self._fallback.sample(observation.url_id, observation.page.url, observation.page.host)
@@ -132,7 +133,7 @@ class ClaimEvidence:
             return
         row = self._store.urls.row(finder)
         self._permalinks.add_led_to_news(row)
-        samples = [one for one in self._samples.of_url(finder) if one.outcome is not Outcome.OTHER]
+        samples = [one for one in self._store.samples.of_url(finder) if one.outcome is not Outcome.OTHER]
         rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
         self._rules.add_led_to_news(row, rules)
         is_told = is_news or any(one.claim.kind in {Kind.SCHEME, Kind.NAME} for one in samples)
@@ -155,7 +156,7 @@ class ClaimEvidence:
         Where a page *is kept*, of which an error says nothing, no other host is asked.
         """
         url, key = self._store.urls.url_of(url_id), self._store.urls.key_of(url_id)
-        claims = self._claims.claims_for(key)
+        claims = self._store.suppressed.claims_for(key)
         self._fallback.add_failure(url_id)
         if status is None or status >= MISSING:
             if is_own or self._store.is_leader:

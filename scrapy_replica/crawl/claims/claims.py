@@ -87,11 +87,8 @@ class Claims:
         for claim in self._store.suppressed.claims(Kind.TRAP, host):
             self.lift(claim)
 
-    def claims_for(self, key: int | None) -> list[Claim]:
-        return self._store.suppressed.claims_for(key) if key is not None else []
-
     def restore_for(self, key: int, why: Why, what: str | None, *, is_anew: bool = False) -> None:
         """Let come back what the URL under *key* stood for."""
-        claims = self.claims_for(key)
+        claims = self._store.suppressed.claims_for(key)
         reason = reason_of(claims[0]) if claims else Reason.REPLICA_HOST
         self._restorer.begin(Work(None, key, is_anew), reason, Restoration(why, what))

@@ -190,24 +190,17 @@ class Samples:
 
     # What they showed
 
-    def of_url(self, url_id: int) -> list[Sample]:
-        """Return the samples that the URL of that id is, in this pass over the job, one for each claim."""
-        return self._store.samples.of_url(url_id)
-
     def is_sample(self, url_id: int) -> bool:
         """Tell whether the URL of that id was drawn, in this pass over the job."""
-        return bool(self.of_url(url_id))
+        return bool(self._store.samples.of_url(url_id))
 
     def open_of(self, url_id: int) -> list[Sample]:
-        return [sample for sample in self.of_url(url_id) if sample.outcome is None]
-
-    def awaiting(self, representative: int) -> list[int]:
-        """Return the ids of the samples that wait to be held against the URL with that key."""
-        return self._store.samples.awaiting(representative)
+        return [sample for sample in self._store.samples.of_url(url_id) if sample.outcome is None]
 
     def need(self, representative: int) -> bool:
         """Tell whether a sample of a claim that is not refuted waits to be held against the URL with that key."""
-        waiting = (one for url_id in self.awaiting(representative) for one in self.open_of(url_id))
+        ids = self._store.samples.awaiting(representative)
+        waiting = (one for url_id in ids for one in self.open_of(url_id))
         claims = {one.claim for one in waiting if one.representative == representative}
         return any(not any(self.test_of(part).is_refuted for part in (claim, *claim.parts)) for claim in claims)
 

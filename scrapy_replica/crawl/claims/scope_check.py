@@ -57,7 +57,7 @@ class ScopeCheck:
 
     def _restore_for(self, key: int, url: str) -> None:
         """Let come back what was suppressed in favour of *url*: what it leads to, or itself, is left out."""
-        if self._claims.claims_for(key):
+        if self._store.suppressed.claims_for(key):
             self._claims.restore_for(key, Why.LEFT_OUT, url)
 
     def leave_out(self, taken: UrlRow, decision: Decision) -> None:

@@ -118,7 +118,8 @@ class Settling:
         """Tell whether a page of a canonical *host* leads to *url*, and the one that a copy brought before does not."""
         verdicts = self._replicas.judged_copies_of(host)
         copies = {verdict.claim._replace(kind=Kind.FETCHED): verdict for verdict in verdicts}
-        tested = [copies[one.claim] for one in self._samples.of_url(parent) if one.claim in copies] if copies else []
+        samples = self._store.samples.of_url(parent) if copies else ()
+        tested = [copies[one.claim] for one in samples if one.claim in copies]
         others = filter(None, (self._replicas.url_on_copy(verdict, url) for verdict in tested))
         return any(not self._store.urls.find([self._key(other)]) for other in others)
 
@@ -184,7 +185,7 @@ class Settling:
 
     def _awaiting(self, key: int | None) -> list[Sample]:
         """Return the open samples that wait to be held against the URL under *key*, one for each URL."""
-        waiting = self._samples.awaiting(key) if key is not None else ()
+        waiting = self._store.samples.awaiting(key) if key is not None else ()
         return [one for url_id in waiting for one in self._open(url_id) if one.representative == key]
 
     def _settle(self, sample: Sample, outcome: Outcome) -> list[Claim]:
