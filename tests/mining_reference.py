@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from scrapy_replica.lab.replicas.held import HeldCandidates
 from scrapy_replica.mining.evidence import EvidenceRow, mark_of_row
 from scrapy_replica.mining.judgement import PairRow
-from scrapy_replica.sites.candidates import Candidates
 
 
 def candidates_of(rows):
     """Return the candidates of a crawl that met *rows* (of PAGES) in their order, fetched ones first."""
-    candidates = Candidates()
+    candidates = HeldCandidates()
     for row in sorted(rows, key=lambda row: not row.fetched):
         if not row.fetched:
             candidates.add_url(row.host, row.path)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replica_sites import page, site, text_of
 
+from scrapy_replica.lab.replicas.held import HeldCandidates
 from scrapy_replica.sites import candidates as candidates_module
 from scrapy_replica.sites import suffix_lists
-from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.evidence import MAX_PATHS, HostEvidence, PageMark, mark_of, path_of
 
 
@@ -18,7 +18,7 @@ def candidate_names(candidates):
 
 class TestCandidates:
     def test_two_shared_suffixes_make_a_candidate_wherever_they_lie(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for name in ("/intro.html", "/usage.html"):
             candidates.add_url("a.example", name)
             candidates.add_url("b.example", f"/copy/of{name}")
@@ -26,17 +26,17 @@ class TestCandidates:
         assert candidates.pair("b.example", "a.example").election.winner() == ("", "copy/of")
 
     def test_one_shared_suffix_is_not_enough(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for host in ("a.example", "b.example"):
             candidates.add_url(host, "/about.html")
             candidates.add_url(host, "/about.html")
         assert candidate_names(candidates) == set()
 
     def test_one_near_text_is_enough(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         text = text_of(1)
-        candidates.add_page(page("a.example", "/x", text))
-        candidates.add_page(page("b.example", "/y", text))
+        candidates.add_fetched(page("a.example", "/x", text))
+        candidates.add_fetched(page("b.example", "/y", text))
         assert candidate_names(candidates) == {("a.example", "b.example")}
 
     @given(st.lists(st.integers(0, 63), max_size=9, unique=True), st.integers(0, 2**64 - 1))
@@ -44,16 +44,16 @@ class TestCandidates:
         other = simhash
         for bit in bits:
             other ^= 1 << bit
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for host, value in (("a.example", simhash), ("b.example", other)):
             candidates.add_mark(host, f"/{host}", PageMark(value, 1, 0, 0, 0, 50, None, None))
         assert (candidate_names(candidates) != set()) == (len(bits) <= 6)
 
     def test_lists_above_100_hosts_give_no_further_evidence(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         text = text_of(1)
         for number in range(150):
-            candidates.add_page(page(f"h{number}.example", "/parked/page.html", text))
+            candidates.add_fetched(page(f"h{number}.example", "/parked/page.html", text))
         assert all(int(name[1:].split(".")[0]) <= 100 for pair in candidate_names(candidates) for name in pair)
         assert candidates.pair("h0.example", "h149.example").is_candidate is False
 
@@ -63,29 +63,29 @@ class TestCandidates:
         ]
         found = []
         for seed in range(3):
-            candidates = Candidates()
+            candidates = HeldCandidates()
             for each in random.Random(seed).sample(events, len(events)):
-                candidates.add_page(each)
+                candidates.add_fetched(each)
             pair = candidates.pair("a.example", "b.example")
             found.append((pair.n_suffixes, pair.election.winner(), len(candidates.host("a.example").pages)))
         assert found[0] == found[1] == found[2]
         assert found[0][1] == ("", "m")
 
     def test_forgotten_hosts_leave_no_pair_and_make_room_in_lists(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for host in ("a.example", "b.example"):
             for each in site(host, "w"):
-                candidates.add_page(each)
+                candidates.add_fetched(each)
         candidates.forget("b.example")
         assert not candidates.pairs
         for each in site("c.example", "w"):
-            candidates.add_page(each)
+            candidates.add_fetched(each)
         assert candidate_names(candidates) == {("a.example", "c.example")}
 
     def test_short_pages_are_no_text_evidence(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for host in ("a.example", "b.example"):
-            candidates.add_page(page(host, f"/{host}", "under construction"))
+            candidates.add_fetched(page(host, f"/{host}", "under construction"))
         assert candidate_names(candidates) == set()
 
 
@@ -94,7 +94,7 @@ class TestBounds:
 
     def test_lists_keep_a_sample_that_mirrors_draw_alike(self, monkeypatch):
         monkeypatch.setattr(suffix_lists, "MAX_ENTRIES", 2_000)
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for host in range(300):
             for number in range(20):
                 candidates.add_url(f"h{host}.example", f"/own-{host}/page-{host}-{number}.html")
@@ -108,7 +108,7 @@ class TestBounds:
         assert len(candidates.host("a.example").paths) == 200
 
     def test_a_host_of_100_000_urls(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for number in range(100_000):
             candidates.add_url("big.example", f"/items/{number % 7}/item-{number}.html")
         assert MAX_PATHS // 4 < len(candidates.host("big.example").paths) <= MAX_PATHS
@@ -119,10 +119,10 @@ class TestBounds:
 
     def test_pairs_with_least_evidence_are_forgotten_first(self, monkeypatch):
         monkeypatch.setattr(candidates_module, "MAX_PAIRS", 200)
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for host in ("a.example", "b.example"):
             for each in site(host, "w"):
-                candidates.add_page(each)
+                candidates.add_fetched(each)
         for number in range(60):
             for host in range(10):
                 candidates.add_url(f"h{number}-{host}.example", f"/shared-{number}")
@@ -136,7 +136,7 @@ class TestBounds:
         )
 
     def test_forgotten_hosts_take_no_place_in_lists(self):
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for number in range(300):
             for host in (f"w{number}.example", "a.example"):
                 candidates.add_url(host, "/x/one.html")
@@ -147,7 +147,7 @@ class TestBounds:
 
     def test_pairs_that_share_one_suffix(self, monkeypatch):
         monkeypatch.setattr(candidates_module, "MAX_WEAK", 200)
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for number in range(60):
             for host in range(10):
                 candidates.add_url(f"h{number}-{host}.example", f"/shared-{number}")
@@ -159,7 +159,7 @@ class TestBounds:
 
     def test_pairs_of_one_host(self, monkeypatch):
         monkeypatch.setattr(candidates_module, "MAX_PARTNERS", 20)
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for number in range(90):
             for host in ("a.example", f"h{number}.example"):
                 candidates.add_url(host, f"/page-{number}")
@@ -169,7 +169,7 @@ class TestBounds:
 
     def test_hosts_met_longest_ago_are_forgotten_unless_they_are_in_a_pair(self, monkeypatch):
         monkeypatch.setattr(candidates_module, "MAX_MET", 200)
-        candidates = Candidates()
+        candidates = HeldCandidates()
         for host in ("a.example", "b.example"):
             candidates.add_url(host, "/shared")
             candidates.add_url(host, "/shared-too")

@@ -6,16 +6,18 @@ import math
 import pytest
 from replica_sites import page, site, text_of
 
-from scrapy_replica.sites.candidates import Candidates
+from scrapy_replica.lab.replicas.held import HeldCandidates
 from scrapy_replica.sites.canonical_host import MIN_READERS, held_share, host_to_keep
+from scrapy_replica.sites.evidence import mark_of
 from scrapy_replica.sites.features import Comparison
+from scrapy_replica.sites.neighbours import Neighbours
 
 
 def evidence(pages):
     """What is known of a host by its *pages*, all fetched at one moment."""
-    candidates = Candidates()
+    candidates = HeldCandidates()
     for each in pages:
-        candidates.add_page(each, at=0.0)
+        candidates.add_page(each, mark_of(each), Neighbours.of(each), 0.0)
     return candidates.host(pages[0].host)
 
 

@@ -7,8 +7,9 @@ import pytest
 from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.address import host_of
+from scrapy_replica.lab.replicas.held import HeldDetector
 from scrapy_replica.records import Doubt
-from scrapy_replica.sites.detector import MIN_LED, Detector
+from scrapy_replica.sites.detector import MIN_LED
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.words.phrases import evidence_of
@@ -18,7 +19,7 @@ JUDGE = Judge.load()
 
 def crawl(*sites, detector=None, links=True):
     """Hand the pages of the *sites* over in turn; blocked hosts are fetched no further. Returns all findings."""
-    detector = detector or Detector(JUDGE)
+    detector = detector or HeldDetector(JUDGE)
     found = []
     fetched = {}
     waiting = [list(pages) for pages in sites]
@@ -31,7 +32,7 @@ def crawl(*sites, detector=None, links=True):
                 continue
             each = pages.pop(0)
             fetched[each.host] = fetched.get(each.host, 0) + 1
-            found.append(detector.observe(each))
+            found.append(detector.add_fetched(each))
             if links:
                 for link in each.links:
                     detector.add_url(host_of(link.url), path_of(link.url))
@@ -169,13 +170,13 @@ class TestItems:
     @staticmethod
     def crawl(items_of, n=30, *, need=True, sites=None):
         """Two hosts with one text a page, fetched in turn, of which a callback makes *items_of* host and number."""
-        detector = Detector(JUDGE, need_items=lambda *_: need)
+        detector = HeldDetector(JUDGE, need_items=lambda *_: need)
         for pages in zip(*(sites or (site(f"{name}.example", "w", n) for name in "ab")), strict=True):
             for host, each in enumerate(pages):
                 number = int("".join(filter(str.isdigit, each.title)) or 0)
                 if each.host in detector.verdicts:
                     continue
-                detector.observe(each)
+                detector.add_fetched(each)
                 for link in each.links:
                     detector.add_url(host_of(link.url), path_of(link.url))
                 if items := items_of(host, number):
@@ -246,16 +247,16 @@ class TestBadInput:
         assert not detector.verdicts
 
     def test_wildcard_names_collapse_to_one_host(self):
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         for number in range(8):
             crawl(site(f"w{number}.example", "w", 15), site("w0.example", "w", 15), detector=detector)
         assert {detector.copies.canonical(f"w{number}.example") for number in range(8)} == {"w0.example"}
 
     def test_thousands_of_wildcard_names_at_once_stay_linear(self):
         # with one page each there is nothing to judge, and lists of more than 100 hosts keep nothing
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         for number in range(1500):
-            detector.observe(site(f"w{number}.example", "w", 1)[0])
+            detector.add_fetched(site(f"w{number}.example", "w", 1)[0])
         assert not detector.verdicts
         assert len(detector.candidates.pairs) <= 100 * 101 / 2
 
@@ -280,7 +281,7 @@ class TestBadInput:
 
 class TestChains:
     def test_a_verdict_that_would_join_contradicting_hosts_is_reported(self):
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         # a ~ b; c holds a's first pages and later other ones, b and c are known to differ
         crawl(site("a.example", "w", 20), site("b.example", "w", 20), detector=detector)
         assert detector.copies.canonical("b.example") == "a.example"
@@ -331,7 +332,7 @@ class TestByHandAndAfterRestart:
 
     def test_verdicts_survive_a_restart(self):
         verdict = self.blocked().verdicts["b.example"]
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         detector.copies.enter(verdict)
         assert detector.copies.canonical("b.example") == "a.example"
         crawl(site("a.example", "w", 20), site("c.example", "w", 20), detector=detector)
@@ -363,20 +364,20 @@ class TestRedirects:
     @pytest.fixture(autouse=True)
     def _site(self, monkeypatch):
         """The host that is led to has a page."""
-        make = Detector.__init__
+        make = HeldDetector.__init__
 
         def with_page(self, *args, **more):
             make(self, *args, **more)
-            self.observe(page("new.example", "/", text_of("home", 0)))
+            self.add_fetched(page("new.example", "/", text_of("home", 0)))
 
-        monkeypatch.setattr(Detector, "__init__", with_page)
+        monkeypatch.setattr(HeldDetector, "__init__", with_page)
 
     def test_hosts_that_lead_on_without_end_are_none(self):
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         assert self.led(detector, 5 * MIN_LED, other="next.example") == []
 
     def test_it_is_found(self):
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         assert self.led(detector, MIN_LED - 1) == []
         (verdict,) = self.led(detector, 3, first=MIN_LED)
         assert (verdict.copy, verdict.canonical, verdict.n_aligned) == ("old.example", "new.example", MIN_LED)
@@ -384,31 +385,31 @@ class TestRedirects:
         assert detector.copies.canonical("old.example") == "new.example"
 
     def test_leading_to_the_other_scheme_first_says_nothing(self):
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         for one in range(MIN_LED):
             detector.add_redirect("old.example", f"/{one}", "old.example", f"/{one}")
             assert bool(self.led(detector, 1, first=one)) == (one == MIN_LED - 1)
 
     @pytest.mark.parametrize(("other", "place"), [("new.example", "/"), ("third.example", "/7"), ("old.example", "/8")])
     def test_one_that_leads_elsewhere_speaks_against_it(self, other, place):
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         self.led(detector, MIN_LED - 1)
         detector.add_redirect("old.example", "/7", other, place)
         assert self.led(detector, 5 * MIN_LED, first=9) == []
 
     def test_a_page_of_its_own_does(self):
-        detector = Detector(JUDGE)
-        detector.observe(page("old.example", "/about", text_of("about", 0)))
+        detector = HeldDetector(JUDGE)
+        detector.add_fetched(page("old.example", "/about", text_of("about", 0)))
         assert self.led(detector, 5 * MIN_LED) == []
 
     def test_what_a_person_said_does(self):
-        detector, other = Detector(JUDGE), Detector(JUDGE)
+        detector, other = HeldDetector(JUDGE), HeldDetector(JUDGE)
         detector.keep_apart("new.example", "old.example")
         other.never_judge("old.example")
         assert self.led(detector, 5 * MIN_LED) == self.led(other, 5 * MIN_LED) == []
 
     def test_no_two_hosts_are_copies_of_each_other(self):
-        detector = Detector(JUDGE)
+        detector = HeldDetector(JUDGE)
         self.led(detector, MIN_LED)
         found = [
             detector.add_redirect("new.example", f"/{one}", "old.example", f"/{one}") for one in range(5 * MIN_LED)

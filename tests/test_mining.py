@@ -22,12 +22,12 @@ from scrapy_replica.crawl.hosts.stored_evidence import StoredEvidence
 from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.rule_priors import RulePriors
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.lab.replicas.held import HeldDetector
 from scrapy_replica.mining import dust, schema
 from scrapy_replica.mining.evidence import EvidenceRow, HostRows, evidence_of, mark_of_row, sketch_of_simhash
 from scrapy_replica.mining.judgement import is_alias, judged
 from scrapy_replica.mining.rows import MinedRow, TableWriter, arrow_schema, read
 from scrapy_replica.pages.near_duplicates import NearDuplicates
-from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
 from scrapy_replica.sites.judge import Judge, judge_at
 from scrapy_replica.sites.neighbours import Neighbours
@@ -96,9 +96,9 @@ class TestJudgement:
 
     def test_it_says_what_a_crawl_over_the_same_pages_says(self, tmp_path):
         sites = [site("a.example", "w", 40), site("b.example", "w", 40), site("c.example", "w", 40, edit=0.4)]
-        detector = Detector(Judge.load())
+        detector = HeldDetector(Judge.load())
         for page in [page for turn in zip(*sites, strict=True) for page in turn]:
-            detector.observe(page)
+            detector.add_fetched(page)
             for link in page.links:
                 detector.add_url(page.host, path_of(link.url))
         mined = verdicts_of(tmp_path, rows_of(*sites))

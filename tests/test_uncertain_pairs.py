@@ -15,8 +15,8 @@ from scrapy_replica.crawl.hosts.uncertain_pairs import MAX_TEXTS, UncertainPairs
 from scrapy_replica.crawldb.orders import BLOCK, DIFFERENT
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.crawldb.verdicts import MAX_PAIRS
+from scrapy_replica.lab.replicas.held import HeldDetector
 from scrapy_replica.records import Doubt, Page, PagePair, UncertainPair, Verdict
-from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.judge import Judge
 
 
@@ -133,7 +133,7 @@ class TestDecidedByHand:
 
 
 def test_texts_of_the_last_pages_only_are_remembered(store):
-    pairs = UncertainPairs(store.uncertain_pairs, Detector(Judge.load()))
+    pairs = UncertainPairs(store.uncertain_pairs, HeldDetector(Judge.load()))
     for number in range(MAX_TEXTS + 100):
         page = Page(f"http://a.example/{number}", "a.example", title="t" * 10_000, text="x" * 100_000)
         pairs.remember(page)

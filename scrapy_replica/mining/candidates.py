@@ -18,7 +18,7 @@ from scrapy_replica.mining.paths import NUMBERS, last_segment, number_of, suffix
 from scrapy_replica.sites.alignment import MAX_CUT, MAX_HOSTS
 from scrapy_replica.sites.candidates import MAX_PARTNERS, MIN_SUFFIXES
 from scrapy_replica.sites.detector import PROMISE
-from scrapy_replica.sites.memory import MAX_DISTANCE_BITS
+from scrapy_replica.sites.evidence_store import MAX_DISTANCE_BITS
 
 if TYPE_CHECKING:
     from ibis.expr.types import StringValue, Table

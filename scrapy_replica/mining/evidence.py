@@ -19,7 +19,7 @@ from scrapy_replica.mining.rows import arrow_schema, batches
 from scrapy_replica.mining.schema import PAGES
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, HostEvidence, PageMark, marks_of_title, path_of
-from scrapy_replica.sites.memory import NearText
+from scrapy_replica.sites.evidence_store import NearText
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.sketch import BINS
 
@@ -120,7 +120,7 @@ def _tell_neighbours(row: EvidenceRow, evidence: HostEvidence) -> None:
 
 
 class HostRows:
-    """An :class:`~scrapy_replica.sites.memory.EvidenceStore` over the table of rows.
+    """An :class:`~scrapy_replica.sites.evidence_store.EvidenceStore` over the table of rows.
 
     The rows lie in a file that is mapped into memory, so that any host is at hand at any time: 0.2 kB a row on the
     disk, and 150 bytes a host in memory.

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from scrapy_replica.mining.evidence import HostRows
 from scrapy_replica.records import UncertainPair, Verdict
-from scrapy_replica.sites.candidates import HostPair
+from scrapy_replica.sites.candidates import Candidates, HostPair
 from scrapy_replica.sites.detector import Detector
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, is_same_page
 from scrapy_replica.sites.features import Comparison
@@ -95,7 +95,7 @@ def judged(
 
     :param readers: host -> registered domains of hosts that link to it.
     """
-    detector = Detector(judge, rows)
+    detector = Detector(judge, Candidates(rows))
     wanted, drawn, n_others = _looked_through(pairs, rows)
     for _ in detector.recalibrate([row.pair() for row in drawn + _drawn(weak)]):
         pass

@@ -16,8 +16,8 @@ from scrapy_replica.address import registered_domain
 from scrapy_replica.host_cache import HostCache
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import Election, normal_path, suffixes, unshared
-from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS, HostEvidence, PageMark, mark_of, path_of, sample_hash
-from scrapy_replica.sites.memory import EvidenceStore, MemoryStore
+from scrapy_replica.sites.evidence import MAX_PATHS, MIN_WORDS, HostEvidence, PageMark, path_of, sample_hash
+from scrapy_replica.sites.evidence_store import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.suffix_lists import SuffixLists
 
@@ -105,13 +105,13 @@ class Candidates:
     when its first page comes, so that the lists know the paths that were found in earlier runs.
 
     Args:
-        store: Knows everything that is told here. Without one all evidence stays in memory.
+        store: Knows everything that is told here.
     """
 
-    def __init__(self, store: EvidenceStore | None = None) -> None:
-        self._is_stored = store is not None
-        self._store: EvidenceStore = store or MemoryStore()
-        self.evidence = HostCache(self._store.read, MAX_EVIDENCE_BYTES if store else math.inf, _weight_of)
+    def __init__(self, store: EvidenceStore) -> None:
+        self._store = store
+        self.evidence = HostCache(store.read, MAX_EVIDENCE_BYTES, _weight_of)
+        """What is not held is not kept up to date: it will be read as it is by then."""
         self.met: dict[str, Met] = {}
         self.pairs: dict[tuple[str, str], HostPair] = {}
         self.partners: dict[str, dict[str, HostPair]] = {}
@@ -119,16 +119,11 @@ class Candidates:
         self.forgotten: set[str] = set()
         """Hosts that are in no pair, and whose places in the lists count no more."""
         self.lists = SuffixLists(self.forgotten)
-        self._n_pages = 0
         self._weak: dict[str, str] = {}
         """Names of two hosts that share one suffix -> their prefixes; strings, as in the lists."""
 
     def host(self, name: str) -> HostEvidence:
         return self.evidence.of(name)
-
-    def _held(self, name: str) -> HostEvidence | None:
-        """Return the evidence to be kept up to date; what is not held will be read as it is by then."""
-        return self.evidence.peek(name) if self._is_stored else self.evidence.of(name)
 
     def record(self, name: str) -> Met:
         found = self.met.get(name)
@@ -168,29 +163,23 @@ class Candidates:
 
     def add_missing(self, host: str, path: str) -> None:
         """Take note that *host* has no page at *path* (with its query)."""
-        evidence = self._held(host)
+        evidence = self.evidence.peek(host)
         if evidence is not None:
             evidence.add_missing(normal_path(path))
 
-    def add_page(
-        self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
-    ) -> None:
-        """Take note of a *page* fetched *at* some time, by default after all others.
-
-        *mark* and *neighbours* spare making them again.
-        """
-        self._n_pages += 1
-        evidence = self._held(page.host)
+    def add_page(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
+        """Take note of a *page* fetched *at* some time."""
+        evidence = self.evidence.peek(page.host)
         if evidence is not None:
-            (neighbours or Neighbours.of(page)).tell(evidence)
-            evidence.add_fetch(self._n_pages if at is None else at)
-        self.add_mark(page.host, path_of(page.url), mark or mark_of(page))
+            neighbours.tell(evidence)
+            evidence.add_fetch(at)
+        self.add_mark(page.host, path_of(page.url), mark)
 
     def add_mark(self, host: str, path: str, mark: PageMark) -> None:
         """Take note of the *mark* of the page at *path* (with its query) of *host*."""
         normal = normal_path(path)
         self._add_path(host, normal, path)
-        evidence = self._held(host)
+        evidence = self.evidence.peek(host)
         if evidence is not None:
             evidence.add_page(normal, mark)
         met = self._meet(host)
@@ -200,7 +189,7 @@ class Candidates:
 
     def add_aside(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
         """Take note of a *page* fetched *at* some time where the evidence of its host is held; it goes in no list."""
-        evidence, path = self._held(page.host), path_of(page.url)
+        evidence, path = self.evidence.peek(page.host), path_of(page.url)
         if evidence is not None:
             neighbours.tell(evidence)
             evidence.add_fetch(at)
@@ -209,19 +198,19 @@ class Candidates:
 
     def add_items(self, host: str, normal: str, items: int) -> None:
         """Take note of the *items*, hashed, of the page at the path *normal* of *host*."""
-        evidence = self._held(host)
+        evidence = self.evidence.peek(host)
         if evidence is not None:
             evidence.add_items(normal, items)
 
     def add_to_copy(self, host: str, normal: str, mark: PageMark) -> None:
         """Take note of the page at the path *normal* of a forgotten *host*: it is evidence, and in no list."""
-        evidence = self._held(host)
+        evidence = self.evidence.peek(host)
         if evidence is not None:
             evidence.add_page(normal, mark)
 
     def _add_path(self, host: str, normal: str, raw: str) -> None:
         met = self.record(host)
-        evidence = self._held(host)
+        evidence = self.evidence.peek(host)
         if evidence is not None:
             evidence.add_path(normal, raw)
         self._list_path(host, met, normal)

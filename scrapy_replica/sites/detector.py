@@ -15,10 +15,9 @@ from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates, HostPair
 from scrapy_replica.sites.canonical_host import host_to_keep, is_tried
 from scrapy_replica.sites.copies import Copies
-from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of, path_of
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, path_of
 from scrapy_replica.sites.features import Comparison
 from scrapy_replica.sites.judge import MIN_ALIGNED, Judge, recalibrated, verdict_of
-from scrapy_replica.sites.memory import EvidenceStore
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, Prober
 
@@ -64,7 +63,7 @@ class Detector:
 
     Args:
         judge: Scores pairs.
-        store: Where evidence is read from; without one all of it stays in memory.
+        candidates: The pairs of hosts that it looks at.
         max_probes_of_host: Pages asked for on one host that no link led to, whatever the pairs.
         need_items: Whether two hosts are made one only where their items agree.
         is_seed: Whether a user named a host.
@@ -73,7 +72,7 @@ class Detector:
     def __init__(
         self,
         judge: Judge,
-        store: EvidenceStore | None = None,
+        candidates: Candidates,
         *,
         max_probes_of_host: int = 12,
         need_items: Callable[[str, str], bool] = lambda first, second: False,  # noqa: ARG005
@@ -81,8 +80,7 @@ class Detector:
     ) -> None:
         self.judge = judge
         self._first_judge = judge
-        self.candidates = Candidates(store)
-        self.copies = Copies(self.candidates)
+        self.candidates, self.copies = candidates, Copies(candidates)
         self.verdicts = self.copies.verdicts
         """Copy -> the verdict on it."""
         self._prober = Prober(self.candidates, max_probes_of_host)
@@ -121,16 +119,10 @@ class Detector:
             findings.verdicts.append(verdict)
         return findings
 
-    def observe(
-        self, page: Page, mark: PageMark | None = None, neighbours: Neighbours | None = None, at: float | None = None
-    ) -> Findings:
-        """Take note of a fetched *page* and judge what it makes ripe; its links are told by :meth:`add_url`.
-
-        *mark*, *neighbours* and the time *at* that it was fetched are those of :meth:`Candidates.add_page`.
-        """
+    def observe(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> Findings:
+        """Take note of a *page* fetched *at* some time and judge what it makes ripe, without its links."""
         for url in page.redirected_from:
             self.add_missing(host_of(url), path_of(url))
-        mark = mark or mark_of(page)
         path = normal_path(path_of(page.url))
         self._prober.answered(page.host, path)
         findings = Findings()

@@ -11,8 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from replica_sites import site
 
 from scrapy_replica.address import host_of
-from scrapy_replica.sites.candidates import Candidates
-from scrapy_replica.sites.detector import Detector
+from scrapy_replica.lab.replicas.held import HeldCandidates, HeldDetector
 from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.features import Comparison, features_of
 from scrapy_replica.sites.judge import Judge
@@ -37,19 +36,19 @@ def micros(call, n):
 def test_evidence_per_page():
     found = pages()
     new_urls = {link.url for page in found for link in page.links}
-    candidates = Candidates()
+    candidates = HeldCandidates()
     marks = micros(lambda: [mark_of(page) for page in found], len(found))
     known = micros(lambda: [candidates.add_url(host_of(url), path_of(url)) for url in new_urls], len(found))
-    added = micros(lambda: [candidates.add_page(page) for page in found], len(found))
+    added = micros(lambda: [candidates.add_fetched(page) for page in found], len(found))
     print(f"\nmark {marks:.0f} us; page {added:.0f} us (its mark among it), its new URLs {known:.0f} us")
     size = max(len(mark_of(page).pack()) for page in found[:100])
     print(f"stored: {size} bytes a fetched page, 8 a URL that is only known")
 
 
 def test_one_pair():
-    candidates = Candidates()
+    candidates = HeldCandidates()
     for page in pages():
-        candidates.add_page(page)
+        candidates.add_fetched(page)
     hosts = candidates.hosts
     pairs = [pair for pair in candidates.pairs.values() if pair.is_candidate]
     for pair in pairs:  # the views are what a crawl has in memory
@@ -69,6 +68,6 @@ def test_one_pair():
 
 def test_detector_per_page():
     found = sorted(pages(), key=lambda page: page.url.rpartition("/")[2])
-    detector = Detector(Judge.load())
-    print(f"\nobserve {micros(lambda: [detector.observe(page) for page in found], len(found)):.0f} us a page,")
+    detector = HeldDetector(Judge.load())
+    print(f"\nobserve {micros(lambda: [detector.add_fetched(page) for page in found], len(found)):.0f} us a page,")
     print(f"{len(detector.verdicts)} copies of 40 found")

@@ -20,7 +20,7 @@ from scrapy_replica.mining.rows import arrow_schema
 from scrapy_replica.mining.schema import LINKS, PAGES
 from scrapy_replica.sites import alignment
 from scrapy_replica.sites.alignment import Election, unshared
-from scrapy_replica.sites.memory import MAX_DISTANCE_BITS
+from scrapy_replica.sites.evidence_store import MAX_DISTANCE_BITS
 
 _NUMBERS = count()
 

@@ -23,6 +23,7 @@ from scrapy_replica.crawldb.orders import ALLOW, DIFFERENT
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import LED, Page, Verdict
 from scrapy_replica.sites.alignment import normal_path, relative
+from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
 from scrapy_replica.sites.judge import judge_at
@@ -69,7 +70,7 @@ class Replicas:
         self._config, self._db, self._now = config, db, now
         self.detector = Detector(
             judge_at(config.judge),
-            StoredEvidence(db, index),
+            Candidates(StoredEvidence(db, index)),
             max_probes_of_host=config.probes,
             need_items=self._need_items,
             is_seed=db.seeds.are_on,

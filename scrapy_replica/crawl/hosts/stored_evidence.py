@@ -10,7 +10,7 @@ from scrapy_replica.crawldb.pages import TextPlace, is_absent
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.sites.alignment import MAX_HOSTS, normal_path
 from scrapy_replica.sites.evidence import MIN_WORDS, HostEvidence, PageMark, path_of
-from scrapy_replica.sites.memory import MAX_DISTANCE_BITS, NearText
+from scrapy_replica.sites.evidence_store import MAX_DISTANCE_BITS, NearText
 from scrapy_replica.sites.neighbours import Neighbours
 
 MAX_WAITING = 150
@@ -22,7 +22,7 @@ MAX_NEAR = 20
 
 
 class StoredEvidence:
-    """The :class:`~scrapy_replica.sites.memory.EvidenceStore` of a crawl.
+    """The :class:`~scrapy_replica.sites.evidence_store.EvidenceStore` of a crawl.
 
     :param index: the simhashes of all pages.
     """

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from scrapy_replica.address import host_of
+from scrapy_replica.lab.replicas.held import HeldDetector
 from scrapy_replica.lab.replicas.replica_pairs import N_FOLDS, PairTable
 from scrapy_replica.lab.training.train_judge import judge_of
 from scrapy_replica.records import Page, Verdict
@@ -37,7 +38,7 @@ class Rehearsal:
 
     def run(self) -> Detector:
         """Crawl to the end; returns the detector with its verdicts."""
-        self._detector = Detector(self.judge)
+        self._detector = HeldDetector(self.judge)
         self._by_url = {host: {page.url: page for page in found} for host, found in self.pages.items()}
         self._by_path = {
             host: {normal_path(path_of(url)): url for url in found} for host, found in self._by_url.items()
@@ -69,7 +70,7 @@ class Rehearsal:
     def _fetch(self, host: str, url: str) -> None:
         page = self._by_url[host][url]
         self.fetched[host].append(url)
-        findings = self._detector.observe(page)
+        findings = self._detector.add_fetched(page)
         for link in page.links:
             target = host_of(link.url)
             if target in self.pages:

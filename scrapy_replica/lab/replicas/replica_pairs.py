@@ -20,6 +20,7 @@ from w3lib.encoding import html_to_unicode
 from scrapy_replica.address import host_of
 from scrapy_replica.config import Config
 from scrapy_replica.lab.crawls.crawl_truth import HostTruth
+from scrapy_replica.lab.replicas.held import HeldCandidates
 from scrapy_replica.lab.replicas.replica_baselines import normpaths
 from scrapy_replica.lab.replicas.replica_links import Connectivity
 from scrapy_replica.lab.replicas.replica_published import MAX_DF, Collection, is_obvious_replica
@@ -147,10 +148,10 @@ def candidates_of(
     pages: Mapping[str, list[Page]], marks: Mapping[str, list[PageMark]], first: int | None = None
 ) -> Candidates:
     """Return the evidence of *pages* with their *marks*, or of the *first* ones of each host, and of their links."""
-    candidates = Candidates()
+    candidates = HeldCandidates()
     for name, host_pages in pages.items():
         for page, mark in zip(host_pages[:first], marks[name], strict=False):
-            candidates.add_page(page, mark)
+            candidates.add_fetched(page, mark)
             for link in page.links:
                 host = host_of(link.url)
                 if host in pages:

@@ -1,50 +1,64 @@
-"""The evidence of a collection that is held in memory, for as long as it is looked at."""
+"""Hosts whose evidence is all held in memory, for as long as a collection of pages is looked at."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+import math
+from collections.abc import Callable
+from itertools import count
 
+from scrapy_replica.host_cache import HostCache
+from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import MAX_HOSTS
-from scrapy_replica.sites.evidence import HostEvidence
+from scrapy_replica.sites.candidates import Candidates
+from scrapy_replica.sites.detector import Detector, Findings
+from scrapy_replica.sites.evidence import HostEvidence, PageMark, mark_of
+from scrapy_replica.sites.evidence_store import MAX_DISTANCE_BITS, NearText
+from scrapy_replica.sites.judge import Judge
+from scrapy_replica.sites.neighbours import Neighbours
 
-MAX_DISTANCE_BITS = 6
-"""Distance of simhashes up to which two texts are near."""
 _MASK = 0xFFFF
 _SHIFTS = (0, 16, 32, 48)
 
 
-class NearText(NamedTuple):
-    """A page of another host whose text is near."""
+class HeldDetector(Detector):
+    """A detector that needs nothing but the pages."""
 
-    host: str
-    path: str
-    """Normalised."""
-    n_hosts: int
-    """Hosts that have this text."""
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        need_items: Callable[[str, str], bool] = lambda first, second: False,  # noqa: ARG005
+    ) -> None:
+        super().__init__(judge, HeldCandidates(), need_items=need_items)
+        self._turns = count(1)
+
+    def add_fetched(self, page: Page) -> Findings:
+        """Take note of a page that was fetched after all others."""
+        return self.observe(page, mark_of(page), Neighbours.of(page), next(self._turns))
 
 
-class EvidenceStore(Protocol):
-    """Where evidence is read from that is not in memory."""
+class HeldCandidates(Candidates):
+    """Candidates of which nothing is read from elsewhere."""
 
-    def read(self, host: str) -> HostEvidence:
-        """Return what is known of *host* by now."""
+    def __init__(self) -> None:
+        super().__init__(MemoryStore())
+        self.evidence = _Held(HostEvidence, math.inf, lambda _: 0)
+        self._turns = count(1)
 
-    def linking_hosts(self, host: str) -> list[str]:
-        """Return other hosts on which pages of *host* were found first, in earlier runs, too."""
+    def add_fetched(self, page: Page, mark: PageMark | None = None) -> None:
+        """Take note of a page that was fetched after all others; *mark* spares making it again."""
+        self.add_page(page, mark or mark_of(page), Neighbours.of(page), next(self._turns))
 
-    def near_texts(self, host: str, path: str, simhash: int) -> list[NearText]:
-        """Return the pages of other hosts near the page at the normalised *path* of *host*, which is known by now.
 
-        None if the host has that very text elsewhere; only the equal ones where there are any; of a text that more than
-        100 hosts have none.
-        """
+class _Held(HostCache[HostEvidence]):
+    """Holds every host."""
 
-    def forget_pages(self, host: str) -> None:
-        """Forget what was kept of the pages of *host*."""
+    def peek(self, host: str) -> HostEvidence:
+        return self.of(host)
 
 
 class MemoryStore:
-    """An :class:`EvidenceStore` without a store: nothing is known of a host that comes for the first time."""
+    """An evidence store without a store: nothing is known of a host that comes for the first time."""
 
     def __init__(self) -> None:
         self._texts: dict[int, dict[str, str]] = {}
