@@ -21,23 +21,23 @@ from scrapy_replica.sites.evidence import path_of
 from scrapy_replica.usage import ROBOTS, to_json, uses
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawl.crawl import Crawl
+    from scrapy_replica.crawl.wiring import Parts
 
 
 class Fetches:
     """Takes note of each fetch, and hands it to the parts that it says something to."""
 
-    def __init__(self, crawl: Crawl) -> None:
-        self._store, self._counts, self._now, self._scope = crawl.store, crawl.counts, crawl.now, crawl.scope
-        self._runner, self._active_learning, self._checks = crawl.runner, crawl.active_learning, crawl.checks
-        self._duplicates, self._reading, self._forms = crawl.duplicates, crawl.reading, crawl.forms
-        self._repetition, self._revisits, self._replicas = crawl.repetition, crawl.revisits, crawl.replicas
-        self._own_names, self._rules, self._dust, self._guard = crawl.own_names, crawl.rules, crawl.dust, crawl.guard
-        self._intake, self._claims, self._restorer = crawl.intake, crawl.claims, crawl.restorer
-        self._evidence, self._probes, self._scope_check = crawl.evidence, crawl.probes, crawl.scope_check
-        self._outlinks, self._recent_links = crawl.outlinks, crawl.recent_links
-        self._has_topic = crawl.config.topic is not None
-        self.n_pages = crawl.store.pages.count(max(crawl.config.warmup_pages, MOST_PAGES))
+    def __init__(self, parts: Parts) -> None:
+        self._store, self._counts, self._now, self._scope = parts.store, parts.counts, parts.now, parts.scope
+        self._runner, self._active_learning, self._checks = parts.runner, parts.active_learning, parts.checks
+        self._duplicates, self._reading, self._forms = parts.duplicates, parts.reading, parts.forms
+        self._repetition, self._revisits, self._replicas = parts.repetition, parts.revisits, parts.replicas
+        self._own_names, self._rules, self._dust, self._guard = parts.own_names, parts.rules, parts.dust, parts.guard
+        self._intake, self._claims, self._restorer = parts.intake, parts.claims, parts.restorer
+        self._evidence, self._probes, self._scope_check = parts.evidence, parts.probes, parts.scope_check
+        self._outlinks, self._recent_links = parts.outlinks, parts.recent_links
+        self._has_topic = parts.config.topic is not None
+        self.n_pages = parts.store.pages.count(max(parts.config.warmup_pages, MOST_PAGES))
         """Pages of all processes, as far as anything depends on their number."""
 
     def observe(self, page: Page, url_id: int, depth: int, size: int | None = None) -> Observation:

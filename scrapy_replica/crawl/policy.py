@@ -165,7 +165,7 @@ class Policy:
         if target is None or self._states.is_missing(target) or not self._replicas.shares(verdict.canonical, callback):
             return FETCH
         decision = replace(self._by_verdict(verdict), representative=target, n_agreed=verdict.n_aligned)
-        if not self._states.is_known(target):
+        if not self._states.is_wanted(target):
             # Nobody but the copy leads to it: what the two have in common says less about it.
             unshared = Claim(Kind.UNSHARED, host, verdict.canonical)
             if self._claims.is_refuted(unshared):

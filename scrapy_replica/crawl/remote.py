@@ -20,8 +20,8 @@ from scrapy_replica.sites.evidence import PageMark
 from scrapy_replica.sites.neighbours import Neighbours
 
 if TYPE_CHECKING:
-    from scrapy_replica.crawl.crawl import Crawl
     from scrapy_replica.crawl.fetches import Fetches
+    from scrapy_replica.crawl.wiring import Parts
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +39,12 @@ class RemoteUpdates:
     own. An update that cannot be applied is left out, and the crawl goes on.
     """
 
-    def __init__(self, crawl: Crawl, fetches: Fetches) -> None:
-        self._store, self._now, self._payloads, self._scope = crawl.store, crawl.now, crawl.payloads, crawl.scope
-        self._runner, self._active_learning, self._orders = crawl.runner, crawl.active_learning, crawl.orders
-        self._duplicates, self._forms, self._recent_links = crawl.duplicates, crawl.forms, crawl.recent_links
-        self._replicas, self._rules, self._restorer = crawl.replicas, crawl.rules, crawl.restorer
-        self._evidence, self._probes, self._scope_check = crawl.evidence, crawl.probes, crawl.scope_check
+    def __init__(self, parts: Parts, fetches: Fetches) -> None:
+        self._store, self._now, self._payloads, self._scope = parts.store, parts.now, parts.payloads, parts.scope
+        self._runner, self._active_learning, self._orders = parts.runner, parts.active_learning, parts.orders
+        self._duplicates, self._forms, self._recent_links = parts.duplicates, parts.forms, parts.recent_links
+        self._replicas, self._rules, self._restorer = parts.replicas, parts.rules, parts.restorer
+        self._evidence, self._probes, self._scope_check = parts.evidence, parts.probes, parts.scope_check
         self._fetches = fetches
         self._known_pages = Recent()
         """Ids of pages: each comes up again when its callback is through."""

@@ -39,6 +39,12 @@ class UrlStates:
         known = self.of(url)
         return known is not None and known.state in FOUND
 
+    def is_wanted(self, url: str) -> bool:
+        """Tell whether *url* was fetched, or waits for more than to stand in the place of others."""
+        known = self.of(url)
+        is_added = known is not None and known.state is State.WAITING and known.id in self._store.added.ids
+        return self.is_known(url) and not is_added
+
     def is_fetched(self, url: str) -> bool:
         known = self.of(url)
         return known is not None and known.state in {State.LEASED, State.DONE}
