@@ -9,6 +9,7 @@ import pytest
 from test_webs_in_short import HOSTILE
 
 from hostile.catalogue import SCENARIOS
+from hostile.families import scenario as family
 from hostile.scenario import outcomes_of
 
 pytestmark = pytest.mark.asyncio
@@ -43,3 +44,10 @@ async def test_holds_in_another_order_of_answers(name, seed):
     outcomes = await outcomes_of(replace(scenario, settings={**scenario.settings, "TEST_DISORDER": seed}))
     problems = {outcome.mode: outcome.problems for outcome in outcomes}
     assert not any(problems.values()), problems
+
+
+async def test_what_waits_in_the_place_of_others_alone_is_forgotten_when_they_come_back():
+    """Other names for the same pages: what was decided again stood there once more, 334 requests in place of 256."""
+    [outcome] = await outcomes_of(family(45))
+    assert not outcome.lost
+    assert len(outcome.ours.asked) < 1.2 * len(outcome.plain.asked)
