@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import re
 import sys
 import uuid
 from collections import Counter
@@ -49,6 +50,12 @@ DEFAULTS = [(name, _PLAIN.get(name)) for name in Request.attributes if name not 
 """The other attributes, and what they are of a plain GET."""
 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
+
+_OF_SCRAPY = re.compile(
+    r"depth$|rule$|link_text$|cookiejar$|proxy$|max_retry_times$|bindaddress$|referrer_policy$|allow_offsite$|is_start_request$"
+    r"|verbatim_url$|(?:download|dont|handle_httpstatus|redirect|retry|autothrottle|ftp|_?auth|playwright|splash|zyte_api)(?:_|$)"
+)
+"""Names in ``meta`` that tell Scrapy, its ``CrawlSpider`` or a download handler something, and no callback."""
 
 BYTES = "b"
 """Where a body is kept that is no ASCII, as Latin-1."""
@@ -239,7 +246,8 @@ class RequestPayloads:
         if payload is None:
             return False
         live = self._live_of(payload)
-        return bool(self._told(payload).get("cb_kwargs") if live is None else live.cb_kwargs)
+        told = self._told(payload) if live is None else {"cb_kwargs": live.cb_kwargs, "meta": live.meta}
+        return bool(told.get("cb_kwargs")) or not all(map(_OF_SCRAPY.match, told.get("meta", ())))
 
     def may_leave(self, payload: bytes | None) -> bool:
         if payload is None:

@@ -208,7 +208,7 @@ class Fetches:
     def _end_callback(self, observation: Observation, callback: str, *, asks_more: bool) -> None:
         with self._store.span():
             if asks_more:
-                self._guard.leads_on(observation.page.url, observation.page.host)
+                self._guard.leads_on(observation.page.url, observation.page.host, observation.url_id)
             if observation.items:
                 self._store.items.keep(observation.url_id, observation.items)
                 told = self._replicas.add_page_items(observation.page, observation.url_id, observation.items)

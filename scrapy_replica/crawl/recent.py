@@ -15,9 +15,12 @@ class Recent:
 
     def add(self, number: int) -> bool:
         """Add an id; ``False`` if it is known."""
-        if number in self._new or number in self._old:
+        if number in self:
             return False
         if len(self._new) >= MOST:
             self._old, self._new = self._new, set()
         self._new.add(number)
         return True
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._new or number in self._old

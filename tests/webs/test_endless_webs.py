@@ -10,6 +10,7 @@ import re
 from itertools import cycle
 
 import pytest
+from scrapy import Spider
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
@@ -250,3 +251,60 @@ class TestSitesThatOnlyLookLikeIt:
         calendar_pages = {f"{TOP}calendar/{year}/{month:02}" for year, month in with_events}
         events = {f"{TOP}event/{year}{month:02}" for year, month in with_events} if is_linked else set()
         assert (calendar_pages | events) - {*result.urls} == set()
+
+
+DAYS = [dt.date(2019, 1, 1) + dt.timedelta(day) for day in range(160)]
+NOTICES = {30, 31, 75, 90, 121, 140, 158}
+
+
+class Gazette(Spider):
+    """Asks for day after day, as it counts them itself."""
+
+    name, start_urls = "gazette", (TOP,)
+
+    def parse(self, response):
+        yield response.follow(f"/day?date={DAYS[0]}", self.day)
+
+    def day(self, response):
+        yield from self.read(response)
+        day = DAYS.index(dt.date.fromisoformat(response.url[-10:])) + 1
+        if day < len(DAYS):
+            yield response.follow(f"/day?date={DAYS[day]}", self.day)
+
+    def read(self, response):
+        return [{"notice": notice} for notice in response.css("li::text").getall()]
+
+
+class Told(Gazette):
+    """Its callback is told which day it is, in ``cb_kwargs`` or in ``meta``."""
+
+    is_in_meta = False
+
+    def parse(self, response, day=0):
+        yield from self.read(response)
+        day = response.meta.get("day", day)
+        told = {"meta": {"day": day + 1}} if self.is_in_meta else {"cb_kwargs": {"day": day + 1}}
+        if day < len(DAYS):
+            yield response.follow(f"/day?date={DAYS[day]}", self.parse, **told)
+
+
+class ToldInMeta(Told):
+    is_in_meta = True
+
+
+@BOTH
+@pytest.mark.parametrize("spider", [Gazette, Told, ToldInMeta])
+async def test_a_callback_that_makes_its_way_by_itself_comes_to_its_end(spider, mode):
+    """Of 14 notices of 400 days 13 or all were lost: it says "no notices" of any day, so nothing tells its end."""
+
+    def served(request):
+        if request.url == TOP:
+            return html("Gazette", ["Notices of the court"])
+        day = dt.date.fromisoformat(request.url[-10:])
+        told = f"<li>{text(str(day), 20)}</li>" if day in DAYS and DAYS.index(day) in NOTICES else "<p>No notices.</p>"
+        return f"<html><head><title>Gazette</title></head><body><h2>{day}</h2><p>{text('court', 40)}</p>{told}</body></html>"
+
+    result = await crawl(spider, served, {**REPLICA, "REPLICA_MODE": mode})
+    assert len(result.items) == len(NOTICES)
+    assert result.stats["finish_reason"] == "finished"
+    assert len(result.urls) <= 1.1 * len(DAYS)

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from scrapy_replica.config import Config
+from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.urls.made_up import MadeUp
 from scrapy_replica.crawldb.pages import PageTable
 from scrapy_replica.decision import Action, Reason
@@ -94,6 +95,8 @@ class TrapGuard:
         self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
         self._slack: OrderedDict[str, float] = OrderedDict()
         """Host not in memory -> its slack."""
+        self.led_on = Recent()
+        """Ids of pages because of which a callback asked for more than stands on them."""
 
     def _read(self, host: str) -> _HostGuard:
         config = self._config
@@ -146,8 +149,9 @@ class TrapGuard:
         if host in self._hosts:
             self._hosts.of(host).reward(url, self._finder_of(found_on, host))
 
-    def leads_on(self, url: str, host: str) -> None:
+    def leads_on(self, url: str, host: str, url_id: int) -> None:
         """Take note that a callback asked for more because of the page at *url* than stands on it: it is in no maze."""
+        self.led_on.add(url_id)
         if host in self._hosts:
             self._hosts.of(host).mazes.forget(url)
 

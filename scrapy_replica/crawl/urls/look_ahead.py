@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scrapy_replica.claim import Claim
@@ -23,6 +24,10 @@ SOON = 512
 """Steps that a walk is gone on with whose end is known: it costs fewer fetches than plain Scrapy makes."""
 UNSTEPPED = 2
 """The same where no steps can be told."""
+MOST_STEPS = 512
+"""URLs without news in a row that are fetched on one host, one after the other, where the callback makes its way by
+itself, which has an end of its own. Of a gazette of 400 days, a twentieth of them with notices, 13 of 14 were lost, and
+all where a request had arguments."""
 PLACES = 50
 """URLs that one host's traps suppressed last which are looked at, each for its place."""
 
@@ -56,6 +61,8 @@ class LookAhead:
     def __init__(self, store: CrawlDB, intake: Intake, samples: Samples, guard: TrapGuard, payloads: Payloads) -> None:
         self._store, self._intake, self._samples, self._guard, self._payloads = store, intake, samples, guard, payloads
         self._places: dict[str, _Place] = {}
+        self._n_steps = Counter[str]()
+        """Host -> steps that callbacks made there since one brought news."""
 
     def look(self, claim: Claim) -> tuple[bool, bool]:
         """Fetch what lies ahead of URLs that *claim* suppressed.
@@ -80,7 +87,7 @@ class LookAhead:
                 self._guard.reopen(row.url, row.host)
             else:
                 is_asked |= place.left > 0 and self._ask(place, walk, row, claim)
-        return is_asked, has_news
+        return is_asked or (not has_news and self._go_on(walks, claim)), has_news
 
     def _walk(self, row: UrlRow) -> Walk | None:
         """Return the walk that led to the URL; ``None`` where no step is known, or its callback is told more."""
@@ -114,6 +121,30 @@ class LookAhead:
             place.news.add(position)
             place.looks.clear()
             place.left = LOOKS
+            self._n_steps[news[0]] = 0
+
+    def _go_on(self, walks: Sequence[tuple[UrlRow, Walk | None]], claim: Claim) -> bool:
+        """Fetch the nearest URL that no link of a page led to, or that is asked for with more than that.
+
+        Tell whether there is one.
+        """
+        for row, walk in sorted(
+            walks, key=lambda one: one[1].position * one[1].step if one[1] is not None else one[0].id
+        ):
+            is_own = self._payloads.has_arguments(row.payload) or row.parent in self._guard.led_on
+            known = self._store.urls.known(row.key) if row.key is not None else None
+            if is_own and known is not None and known.state is State.DROPPED and self._n_steps[row.host] < MOST_STEPS:
+                self._n_steps[row.host] += 1
+                found = shape(row.url)
+                place = self._places[found.place if found is not None else siblings(row.url)]
+                place.asked.append((row.id, walk.position if walk is not None else 0))
+                self._fetch(row.id, row.url, claim)
+                return True
+        return False
+
+    def _fetch(self, url_id: int, url: str, claim: Claim) -> None:
+        self._store.suppressed.restore_one(url_id)
+        self._samples.enter_late([Suppressed(url_id, claim, None)], Reason.TRAP_BUDGET, url)
 
     def _ask(self, place: _Place, walk: Walk | None, row: UrlRow, claim: Claim) -> bool:
         """Ask for the next URL ahead that nothing is known of; tell whether there was one."""
@@ -139,7 +170,7 @@ class LookAhead:
                 self._samples.enter_late([Suppressed(url_id, claim, None)], Reason.TRAP_BUDGET, url)
                 place.asked.append((url_id, position))
                 place.left -= 1
-                if steps:
+                if steps and walk is not None:
                     place.far.add(url_id)
                 return True
         return False
