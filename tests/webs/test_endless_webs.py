@@ -302,7 +302,8 @@ async def test_a_callback_that_makes_its_way_by_itself_comes_to_its_end(spider, 
             return html("Gazette", ["Notices of the court"])
         day = dt.date.fromisoformat(request.url[-10:])
         told = f"<li>{text(str(day), 20)}</li>" if day in DAYS and DAYS.index(day) in NOTICES else "<p>No notices.</p>"
-        return f"<html><head><title>Gazette</title></head><body><h2>{day}</h2><p>{text('court', 40)}</p>{told}</body></html>"
+        shown = f"<h2>{day}</h2><p>{text('court', 40)}</p>{told}"
+        return f"<html><head><title>Gazette</title></head><body>{shown}</body></html>"
 
     result = await crawl(spider, served, {**REPLICA, "REPLICA_MODE": mode})
     assert len(result.items) == len(NOTICES)
