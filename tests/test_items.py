@@ -39,6 +39,8 @@ class TestWhatCounts:
             ({"name": "Lamp", "id": str(uuid.uuid4())}, {"name": "Lamp"}),
             ({"name": "Lamp", "html": "<!DOCTYPE html><html><p>one"}, {"name": "Lamp", "html": "<html><p>two"}),
             ({"name": "Lamp", "image": "https://a.example/i/17.jpg"}, {"name": "Lamp", "image": "/copy/i/17.jpg?w=1"}),
+            ({"image": "https://a.example/media/73/main.jpg?sid=1"}, {"image": "/copy/media/73/main.jpg?sid=2"}),
+            ({"name": "Lamp", "price": 0.1 + 0.2}, {"name": "Lamp", "price": 0.3}),
             ({"name": " Lamp\n", "tags": {"a", "b"}}, {"tags": {"b", "a"}, "name": "Lamp"}),
             ({"name": "Lamp", "price": None, "body": BODY}, {"name": "Lamp", "body": b"<html>2"}),
         ],
@@ -56,6 +58,9 @@ class TestWhatCounts:
             # A machine made it, and the page shows it.
             ({"name": "Lamp", "sku": "0f3a9b7c5d1e2f4a6b8c"}, {"name": "Lamp"}),
             ({"name": "Lamp", "image": "/i/17.jpg"}, {"name": "Lamp", "image": "/i/18.jpg"}),
+            ({"image": "/media/73/main.jpg"}, {"image": "/media/74/main.jpg"}),
+            ({"image": "/i/show?w=100&id=73"}, {"image": "/i/show?w=100&id=74"}),
+            ({"name": "Flat", "price": 12345.67}, {"name": "Flat", "price": 12345.68}),
             ({"sizes": [1, 2]}, {"sizes": [2, 1]}),
             ({"raw": b"1"}, {"raw": b"2"}),
             ({"offer": {"price": 1}}, {"offer": {"price": 2}}),

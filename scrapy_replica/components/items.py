@@ -37,6 +37,14 @@ LONGEST_TIME = 40
 _DAY = timedelta(days=1)
 
 
+_FOLDERS = re.compile(r"(?<=/)\d+(?=/|$)")
+"""Numbers that are a part of a path."""
+_NAMED = re.compile(
+    r"(?:^|&)(?:(?:item|product|image|img|photo|media|file)?_?id|pid|image|img|photo|picture|file|sku|code|no|nr|num)"
+    r"=([\w.-]{1,12})(?=&|$)",
+    re.IGNORECASE,
+)
+"""Arguments that name what a URL shows; a session or how it was come by does not count."""
 _NOVELTIES = tuple(text for one in Novelty for text in (one.value, one.name, str(one)))
 """What a spider may write that tells the novelty of a page."""
 _OF_THE_REQUEST = ("depth", "download_latency", SLOT, "redirect_times", "retry_times")
@@ -165,7 +173,7 @@ class _Reader:
 
     def _scalar(self, value: float | str) -> str:
         if not isinstance(value, str):
-            return "" if _is_timestamp(value) else f"{value:g}" if isinstance(value, float) else str(value)
+            return "" if _is_timestamp(value) else f"{value:.12g}" if isinstance(value, float) else str(value)
         text = " ".join(value.split())
         if _URL.match(text):
             return self._last_name(text)
@@ -174,12 +182,20 @@ class _Reader:
         return "" if self._is_made_up(text) else text
 
     def _last_name(self, url: str) -> str:
-        """Return the last name in the path of *url*: copies of a site differ in what stands before it."""
+        """Return the last name in the path of *url*, the numbers that stand before it, and what its arguments name.
+
+        Copies of a site differ in other names before it. Prints with ``/media/73/main.jpg`` or ``/i/show?id=73`` were
+        taken for one: 40 to 65 of 150 and 127 of 240 were lost.
+        """
         try:
-            path, own = urlsplit(url).path.rstrip("/"), urlsplit(self._response.url).path.rstrip("/")
+            parts, own = urlsplit(url), urlsplit(self._response.url).path.rstrip("/")
         except ValueError:
             return url
-        return "" if path == own else path.rpartition("/")[2]
+        path = parts.path.rstrip("/")
+        if path == own:
+            return ""
+        before, _, name = path.rpartition("/")
+        return " ".join([name, *_FOLDERS.findall(before), *_NAMED.findall(parts.query)])
 
     def _is_made_up(self, text: str) -> bool:
         """Tell whether the spider made *text* for this item alone: a token, or the time as it writes it."""
