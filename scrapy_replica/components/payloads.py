@@ -52,8 +52,9 @@ DEFAULTS = [(name, _PLAIN.get(name)) for name in Request.attributes if name not 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 _OF_SCRAPY = re.compile(
-    r"depth$|rule$|link_text$|cookiejar$|proxy$|max_retry_times$|bindaddress$|referrer_policy$|allow_offsite$|is_start_request$"
-    r"|verbatim_url$|(?:download|dont|handle_httpstatus|redirect|retry|autothrottle|ftp|_?auth|playwright|splash|zyte_api)(?:_|$)"
+    r"(?:depth|rule|link_text|cookiejar|proxy|_auth_proxy|max_retry_times|give_up_log_level|bindaddress|referrer_policy"
+    r"|allow_offsite|is_start_request|verbatim_url|(?:download|dont|handle_httpstatus|redirect|retry|autothrottle|ftp)_\w+"
+    r"|(?:playwright|splash|zyte_api)\w*)$"
 )
 """Names in ``meta`` that tell Scrapy, its ``CrawlSpider`` or a download handler something, and no callback."""
 

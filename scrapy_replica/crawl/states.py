@@ -42,8 +42,9 @@ class UrlStates:
     def is_wanted(self, url: str) -> bool:
         """Tell whether *url* was fetched, or waits for more than to stand in the place of others."""
         known = self.of(url)
-        is_added = known is not None and known.state is State.WAITING and known.id in self._store.added.ids
-        return self.is_known(url) and not is_added
+        if known is None or known.state not in FOUND:
+            return False
+        return known.state is not State.WAITING or known.id not in self._store.added.ids
 
     def is_fetched(self, url: str) -> bool:
         known = self.of(url)

@@ -14,6 +14,7 @@ from scrapy import Spider
 from web import REPLICA, crawl, page, text
 
 from scrapy_replica import TopicSpider
+from scrapy_replica.crawl.urls import look_ahead
 
 TOP = "http://a.example/"
 MOST = 500
@@ -309,3 +310,54 @@ async def test_a_callback_that_makes_its_way_by_itself_comes_to_its_end(spider, 
     assert len(result.items) == len(NOTICES)
     assert result.stats["finish_reason"] == "finished"
     assert len(result.urls) <= 1.1 * len(DAYS)
+
+
+class Finder(Gazette):
+    """Asks for each name and number, as a finder of shops is asked, and tells its callback which."""
+
+    def parse(self, response):
+        for path in ("one", "two", "three"):
+            yield response.follow(f"/{path}", self.listed)
+
+    def listed(self, response):
+        for number in range(100, 160):
+            url = f"/shops?brand={response.url.rpartition('/')[2]}&zip={number}"
+            yield response.follow(url, self.shop, cb_kwargs={"number": number})
+
+    def shop(self, response, number):
+        yield from self.read(response)
+
+
+async def test_what_a_callback_asks_value_by_value_is_not_lost_where_most_answers_are_empty():
+    """Three shops of 180 questions: of 480 with a shop for each hundredth 2 to 6 of 8 were lost."""
+
+    def served(request):
+        name, _, number = request.url.removeprefix(TOP).partition("&zip=")
+        has_shop = (name.rpartition("=")[2], number) in {("one", "150"), ("two", "131"), ("three", "158")}
+        told = f"<li>{text(name + number, 8)}</li>" if has_shop else "<p>No shops were found. Try another number.</p>"
+        return f"<html><head><title>Shops {name}</title></head><body><p>{text(name, 60)}</p>{told}</body></html>"
+
+    result = await crawl(Finder, served, REPLICA)
+    assert len(result.items) == 3
+
+
+class Endless(Told):
+    """Asks for one day after the other, and knows no last one."""
+
+    def parse(self, response, day=0):
+        yield from self.read(response)
+        at = DAYS[0] + dt.timedelta(day)
+        yield response.follow(f"/day?date={at}", self.parse, cb_kwargs={"day": day + 1})
+
+
+async def test_a_callback_that_has_no_end_is_followed_for_so_many_pages_without_news(monkeypatch):
+    monkeypatch.setattr(look_ahead, "MOST_STEPS", 60)
+
+    def served(request):
+        day = f"<h2>{request.url[-10:]}</h2>" if request.url != TOP else ""
+        shown = f"{day}<p>{text('court', 40)}</p><p>No notices.</p>"
+        return f"<html><head><title>Gazette</title></head><body>{shown}</body></html>"
+
+    result = await crawl(Endless, served, REPLICA | {"CLOSESPIDER_PAGECOUNT": MOST})
+    assert result.stats["finish_reason"] == "finished"
+    assert 60 < len(result.urls) <= 60 + 30

@@ -75,8 +75,7 @@ class LookAhead:
         walks = [(row, self._walk(row)) for row in suppressed]
         # A calendar that links to the next year as well is looked into by months.
         for row, walk in sorted(walks, key=lambda one: abs(one[1].step) if one[1] is not None else 0):
-            found = shape(row.url)
-            name, is_ahead = found.place if found is not None else siblings(row.url), walk is None or walk.step > 0
+            name, is_ahead = _place_of(row.url), walk is None or walk.step > 0
             place = self._places.setdefault(name, _Place())
             self._settle(place)
             if (name, is_ahead) in met or row.parent in place.far:
@@ -128,23 +127,20 @@ class LookAhead:
 
         Tell whether there is one.
         """
-        for row, walk in sorted(
-            walks, key=lambda one: one[1].position * one[1].step if one[1] is not None else one[0].id
-        ):
+        for row, walk in sorted(walks, key=_nearest):
             is_own = self._payloads.has_arguments(row.payload) or row.parent in self._guard.led_on
             known = self._store.urls.known(row.key) if row.key is not None else None
             if is_own and known is not None and known.state is State.DROPPED and self._n_steps[row.host] < MOST_STEPS:
                 self._n_steps[row.host] += 1
-                found = shape(row.url)
-                place = self._places[found.place if found is not None else siblings(row.url)]
-                place.asked.append((row.id, walk.position if walk is not None else 0))
-                self._fetch(row.id, row.url, claim)
+                place, position = self._places[_place_of(row.url)], walk.position if walk is not None else 0
+                self._store.suppressed.restore_one(row.id)
+                self._note_asked(place, row.id, position, row.url, claim)
                 return True
         return False
 
-    def _fetch(self, url_id: int, url: str, claim: Claim) -> None:
-        self._store.suppressed.restore_one(url_id)
+    def _note_asked(self, place: _Place, url_id: int, position: int, url: str, claim: Claim) -> None:
         self._samples.enter_late([Suppressed(url_id, claim, None)], Reason.TRAP_BUDGET, url)
+        place.asked.append((url_id, position))
 
     def _ask(self, place: _Place, walk: Walk | None, row: UrlRow, claim: Claim) -> bool:
         """Ask for the next URL ahead that nothing is known of; tell whether there was one."""
@@ -167,10 +163,21 @@ class LookAhead:
                 self._note(place, known.id, position)
                 continue
             if url_id is not None:
-                self._samples.enter_late([Suppressed(url_id, claim, None)], Reason.TRAP_BUDGET, url)
-                place.asked.append((url_id, position))
+                self._note_asked(place, url_id, position, url, claim)
                 place.left -= 1
                 if steps and walk is not None:
                     place.far.add(url_id)
                 return True
         return False
+
+
+def _place_of(url: str) -> str:
+    """Return the name of the place that *url* lies in: of its shape, or of the URLs beside it."""
+    found = shape(url)
+    return found.place if found is not None else siblings(url)
+
+
+def _nearest(one: tuple[UrlRow, Walk | None]) -> int:
+    """Return what a URL and its walk are sorted by: how far they went, or when the URL was found."""
+    row, walk = one
+    return row.id if walk is None else walk.position if walk.step > 0 else -walk.position
