@@ -39,6 +39,10 @@ def script(value, kind="application/json"):
             {"head": script({"@type": "Store", "id": 1}, "application/ld+json")},
             {"head": script({"@type": "Store", "id": 2}, "application/ld+json")},
         ),
+        (
+            {"head": script({"@type": "Car", "sku": "WVWZZZ1JZXW000001"}, "application/ld+json")},
+            {"head": script({"@type": "Car", "sku": "WVWZZZ1JZXW000002"}, "application/ld+json")},
+        ),
         ({"body": script({"props": [{"price": 1.5}]})}, {"body": script({"props": [{"price": 2.5}]})}),
         (
             {"body": '<script>window.__STATE__ = {"in_stock": true};</script>'},

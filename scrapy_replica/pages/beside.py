@@ -101,7 +101,8 @@ def _script(kind: str, text: str) -> Iterable[str]:
         found = [_first_value(text, state.end()) for state in _STATE.finditer(text[:MAX_JSON])]
     else:
         return ()
-    return (line for value in found for line in _values(value))
+    is_described = kind == "application/ld+json"  # made for search engines: numbers of things stand there, and no keys
+    return (line for value in found for line in _values(value, takes_tokens=is_described))
 
 
 def _parsed(text: str) -> Any:
@@ -118,7 +119,7 @@ def _first_value(text: str, start: int) -> Any:
         return None
 
 
-def _values(value: Any) -> Iterator[str]:
+def _values(value: Any, *, takes_tokens: bool) -> Iterator[str]:
     """Yield a line for each scalar of a JSON *value*, in its order."""
     rest = [("", value)]
     for _ in range(MAX_VALUES):
@@ -130,10 +131,10 @@ def _values(value: Any) -> Iterator[str]:
         elif isinstance(one, list):
             rest += [(name, member) for member in reversed(one)]
         else:
-            yield from _told(name, one)
+            yield from _told(name, one, takes_tokens=takes_tokens)
 
 
-def _told(name: str, value: Any) -> Iterator[str]:
+def _told(name: str, value: Any, *, takes_tokens: bool = False) -> Iterator[str]:
     told = "" if value is None else " ".join(str(value).split())
-    if told and not _URL.match(told) and not _TOKEN.match(told):
+    if told and not _URL.match(told) and (takes_tokens or not _TOKEN.match(told)):
         yield f"{name}={told}"

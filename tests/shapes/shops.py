@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hostile.building import text
-from hostile.scenario import Crawled, Scenario
+from hostile.scenario import Crawled, Scenario, Topical
 
 from shapes.building import drawn, links, name_of, page, product, script
-from shapes.shape import BOTH, SHOP, Answer, Contents, Place, Reader, ScriptReader, Shape, items_of, scenario
+from shapes.shape import BOTH, SHOP, Answer, Contents, Place, Reader, ScriptReader, Shape, items_of, pages_of, scenario
 
 CURRENCIES = {"de": "EUR", "ch": "CHF", "uk": "GBP", "se": "SEK", "pl": "PLN", "cz": "CZK", "us": "USD", "ca": "CAD"}
 CURRENCIES |= {"jp": "JPY", "no": "NOK"}
@@ -159,6 +159,21 @@ def variants(n: int) -> Scenario:
     return scenario("colours", "One description; price and stock of each colour differ.", answer, spider=Products)
 
 
+def near_variants(n: int) -> Scenario:
+    """*n* products in five currencies each, for a spider that has no items of its own: all but a sign is the same."""
+
+    def answer(place: Place) -> str | None:
+        if place.path == "/":
+            return front(n)
+        if not place.path.startswith("/product/"):
+            return None
+        urls = (f"/product/{place.number}?in={k}" for k in range(1, 6))
+        return product_page(place.number, ["¤€$£¥₹"[int(place.args.get("in", 0))] + "19"], links(urls, "Currency"))
+
+    tried = "Near duplicates on one host: of two pages only the sign of the currency differs."
+    return scenario("currencies", tried, answer, spider=Topical, contents=pages_of)
+
+
 def branches(n: int) -> Scenario:
     """*n* products in three branches each, which page and rule alike would call one."""
     names = ("north", "south", "west")
@@ -253,6 +268,7 @@ SHAPES = [
     Shape(make=partial(languages, are_hosts=False), small=30, full=100),
     Shape(make=partial(languages, are_hosts=True), small=30, full=100, fast_modes=BOTH),
     Shape(make=variants, small=15, full=60),
+    Shape(make=near_variants, small=30, full=60),
     Shape(make=branches, small=25, full=80, fast_modes=BOTH),
     # Of small sites the samples are what counts: seven of each mirror and rule.
     Shape(make=sessions, small=40, full=150, most={40: 0.51, 150: 0.32}),

@@ -19,7 +19,7 @@ from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.pages import PageRow
 from scrapy_replica.decision import Outcome
-from scrapy_replica.records import Page
+from scrapy_replica.records import Novelty, Page
 from scrapy_replica.urls.pattern import parse
 from scrapy_replica.words.rules import rule as in_words
 
@@ -78,7 +78,8 @@ class Dust:
         content = content_of(page, number, min_words, observation.items, of_links=of_links)
         if not observation.is_changed and host.pages.knows(form, content):
             return findings
-        twin = observation.twin
+        # Near duplicates are often two things of one template: variants that differ in a seat, or in a currency.
+        twin = observation.twin if observation.novelty is Novelty.EXACT_DUPLICATE else None
         if of_links or (twin is not None and twin.host != page.host):
             twin = None  # what resembles another by the words of a menu is no more than its links
         cluster = host.pages.cluster(content, None if twin is None else twin.url)
