@@ -20,6 +20,12 @@ class TestNormalPath:
             ("/blog/?p=1", "blog/?p=1"),
             ("/index.php?p=1&q=/x/y", "?p=1&q=/x/y"),
             ("/a/b?", "a/b"),
+            ("/a/b.html?sid=5scevl7b", "a/b"),
+            ("/a/b.php;jsessionid=1C9BE0A72F?p=1&PHPSESSID=qk3v9s8t2m", "a/b/?p=1"),
+            ("/a/b?sid=5scevl7b&p=1&q=2", "a/b/?p=1&q=2"),
+            ("/story?sid=20210304", "story/?sid=20210304"),
+            ("/story?sid=politics&x=1", "story/?sid=politics&x=1"),
+            ("/a?residents=5scevl7b", "a/?residents=5scevl7b"),
             ("/%7Euser/a.htm", "~user/a"),
         ],
     )

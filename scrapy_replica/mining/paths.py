@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import ibis
 
+from scrapy_replica.sites.alignment import FIRST_SESSIONS, SESSION
+
 if TYPE_CHECKING:
     from ibis.expr.types import IntegerValue, StringValue
 
@@ -36,6 +38,7 @@ def normal_path(path: StringValue) -> StringValue:
 
     Where an escape is none, or is no UTF-8, all escapes of the path stay: no engine decodes these.
     """
+    path = path.re_replace(FIRST_SESSIONS, "?").re_replace(SESSION, "")
     raw = path.re_replace(r"(?s)\?.*\z", "")
     # a "+" is one here, and a blank in what Java decodes
     is_escaped = path.contains("%") & path.re_search(rf"\A(?:{_UTF8})*(?:\?|\z)")

@@ -20,16 +20,36 @@ _MAX_PREFIXES = 64  # prefix pairs that may stand for election: a bound on memor
 _EXTENSION = re.compile(r"\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 _INDEX = re.compile(r"^(?:index|default|home)$", re.IGNORECASE)
 
+# Without looking ahead, which engines for SQL do not. No number or word: "sid" may be a story's, by its date or name.
+_SESSION_ID = (
+    "(?:sid|sess(?:ion)?_?id|phpsessid|jsessionid|aspsessionid[a-z]*|oscsid|zenid|xtcsid|cftoken)"
+    "=(?:[a-z]+[0-9]|[0-9]+[a-z])[^&;/?]{5,}"
+)
+FIRST_SESSIONS, SESSION = rf"(?i)\?(?:{_SESSION_ID}&)+", rf"(?i)[?&;]{_SESSION_ID}"
+"""Arguments that are a session by their name and value: first of several in a query, and, without those, any."""
+_FIRST_SESSIONS, _SESSION = re.compile(FIRST_SESSIONS), re.compile(SESSION)
+
+
+def without_session(path: str) -> str:
+    """Return *path* (with its query) without the session that it belongs to.
+
+    >>> without_session("/a;jsessionid=1c9be0a7?sid=5scevl7b&p=1")
+    '/a?p=1'
+    """
+    if "=" not in path:
+        return path
+    return _SESSION.sub("", _FIRST_SESSIONS.sub("?", path))
+
 
 def normal_path(path: str) -> str:
-    """Return *path* (with its query) without page extension, trailing index name and outer slashes.
+    """Return *path* (with its query) without session, page extension, trailing index name and outer slashes.
 
     The query, where there is one, is the last segment:
 
     >>> normal_path("/docs/index.html"), normal_path("/blog/?p=1"), normal_path("/")
     ('docs', 'blog/?p=1', '')
     """
-    stem, mark, query = path.partition("?")
+    stem, mark, query = without_session(path).partition("?")
     if "%" in stem:
         stem = unquote(stem)
     segments = [segment for segment in stem.split("/") if segment]

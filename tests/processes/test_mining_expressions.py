@@ -237,6 +237,7 @@ class TestCandidates:
 
 TEXTS = st.text(st.sampled_from("ab/?.=%&+é2Cc3A9h tmlindex\n"), max_size=25)
 ENDINGS = st.sampled_from(["", "/index.html", ".php", "/default.aspx?x=1", "/a%C3%A9", "//b.HTM", "/?q", "%20c/"])
+SESSIONS = st.sampled_from(["", "?sid=5scevl7b", "&PHPSESSID=qk3v9s8t2m", ";jsessionid=1C9BE0A72F", "&sid=20210304"])
 
 
 def is_exact(path):
@@ -254,7 +255,7 @@ def is_exact(path):
     return is_whole and not last.startswith(".") and "\n" not in path
 
 
-@given(st.lists(st.tuples(TEXTS, ENDINGS).map("".join).filter(is_exact), min_size=1, max_size=40))
+@given(st.lists(st.tuples(TEXTS, ENDINGS, SESSIONS).map("".join).filter(is_exact), min_size=1, max_size=40))
 @settings(max_examples=12)
 def test_paths_are_those_of_the_crawl(engine, paths):
     import ibis
