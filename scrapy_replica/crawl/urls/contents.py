@@ -111,8 +111,3 @@ def own_content(form: str, content: int, *, is_open: bool) -> int:
     own = f"{form}#" if is_open else form
     number = mmh3.hash64(own.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
     return number & ~_VERSION | content & _VERSION
-
-
-def is_one_version(content: int, other: int) -> bool:
-    """Tell whether two contents are of one language version and one callback."""
-    return content & _VERSION == other & _VERSION

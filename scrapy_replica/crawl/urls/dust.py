@@ -78,17 +78,14 @@ class Dust:
         content = content_of(page, number, min_words, observation.items, of_links=of_links)
         if not observation.is_changed and host.pages.knows(form, content):
             return findings
-        # Near duplicates are often two things of one template: variants that differ in a seat, or in a currency.
-        twin = observation.twin if observation.novelty is Novelty.EXACT_DUPLICATE else None
-        if of_links or (twin is not None and twin.host != page.host):
-            twin = None  # what resembles another by the words of a menu is no more than its links
-        cluster = host.pages.cluster(content, None if twin is None else twin.url)
+        cluster = host.pages.cluster(content)
         host.gates.read(page.links)
         leads = leads_of(page)
         news, first_met = host.pages.news(leads), host.pages.first_met(leads)
         if news and cluster is not None and host.pages.has(cluster):
             known = frozenset(lead for lead in news if self._rules.is_known_place(leads[lead]))
             news, first_met = news - known, first_met - known
+        twin = None if of_links else self._twin_of(observation)  # of links it resembles another by its menu
         if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
             twin = None  # another version, or what another callback got
         asks_more = asks_more or observation.gives_news
@@ -116,6 +113,15 @@ class Dust:
             self._look_for_gate(host, form, place, is_page=True)
         self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
+
+    @staticmethod
+    def _twin_of(observation: Observation) -> PageRow | None:
+        """Return the page of its host that a page repeats.
+
+        Near duplicates are often two things of one template: variants that differ in a seat, or in a currency.
+        """
+        twin, is_exact = observation.twin, observation.novelty is Novelty.EXACT_DUPLICATE
+        return twin if twin is not None and is_exact and twin.host == observation.page.host else None
 
     def _enter(
         self,

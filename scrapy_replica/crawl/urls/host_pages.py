@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 from scrapy_replica.crawl.urls.contents import (
     differ_in_callback,
     form_of,
-    is_one_version,
     own_content,
     redirect_content,
 )
@@ -64,14 +63,9 @@ class HostPages:
         self._twins = 0
         self._twins_at_last = 0
 
-    def cluster(self, content: int | None, twin: str | None) -> int | None:
-        """Return the cluster of a page with that *content*, which a page at *twin* resembles with an equal title."""
-        if content is None:
-            return None
-        known = self._cluster_of.get(content)
-        if known is None and twin is not None:
-            known = self.clusters.get(form_of(twin))
-        return known if known is not None and is_one_version(known, content) else content
+    def cluster(self, content: int | None) -> int | None:
+        """Return the cluster of a page with that *content*."""
+        return None if content is None else self._cluster_of.get(content, content)
 
     def told_apart_by(self, content: int, leads: Collection[Lead], items: frozenset[int] = frozenset()) -> int | None:
         """Return the cluster of the page of that *content* that was told apart by some of these *leads*, or by *items*,
