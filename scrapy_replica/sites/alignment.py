@@ -23,7 +23,7 @@ _INDEX = re.compile(r"^(?:index|default|home)$", re.IGNORECASE)
 # Without looking ahead, which engines for SQL do not. No number or word: "sid" may be a story's, by its date or name.
 _SESSION_ID = (
     "(?:sid|sess(?:ion)?_?id|phpsessid|jsessionid|aspsessionid[a-z]*|oscsid|zenid|xtcsid|cftoken)"
-    "=(?:[a-z]+[0-9]|[0-9]+[a-z])[^&;/?]{5,}"
+    "=(?:[a-z]+[0-9]|[0-9]+[a-z])[^&;/?]{4,}"
 )
 FIRST_SESSIONS, SESSION = rf"(?i)\?(?:{_SESSION_ID}&)+", rf"(?i)[?&;]{_SESSION_ID}"
 """Arguments that are a session by their name and value: first of several in a query, and, without those, any."""
