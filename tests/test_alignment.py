@@ -22,6 +22,8 @@ class TestNormalPath:
             ("/a/b?", "a/b"),
             ("/a/b.html?sid=5scevl7b", "a/b"),
             ("/a/b.html?sid=zdt52epu", "a/b"),
+            ("/a/b.html?sid=ltgbzsj3", "a/b"),
+            ("/a/b.html?sid=story12", "a/b/?sid=story12"),
             ("/a/b.php;jsessionid=1C9BE0A72F?p=1&PHPSESSID=qk3v9s8t2m", "a/b/?p=1"),
             ("/a/b?sid=5scevl7b&p=1&q=2", "a/b/?p=1&q=2"),
             ("/story?sid=20210304", "story/?sid=20210304"),

@@ -21,9 +21,10 @@ _EXTENSION = re.compile(r"\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 _INDEX = re.compile(r"^(?:index|default|home)$", re.IGNORECASE)
 
 # Without looking ahead, which engines for SQL do not. No number or word: "sid" may be a story's, by its date or name.
+_MIXED = "|".join(rf"(?:[a-z]{{{n}}}[0-9]|[0-9]{{{n}}}[a-z])[^&;/?]{{{7 - n},}}" for n in range(1, 8))
+"""Eight characters or more, letters and digits among the first of them."""
 _SESSION_ID = (
-    "(?:sid|sess(?:ion)?_?id|phpsessid|jsessionid|aspsessionid[a-z]*|oscsid|zenid|xtcsid|cftoken)"
-    "=(?:[a-z]+[0-9]|[0-9]+[a-z])[^&;/?]{4,}"
+    f"(?:sid|sess(?:ion)?_?id|phpsessid|jsessionid|aspsessionid[a-z]*|oscsid|zenid|xtcsid|cftoken)=(?:{_MIXED})"
 )
 FIRST_SESSIONS, SESSION = rf"(?i)\?(?:{_SESSION_ID}&)+", rf"(?i)[?&;]{_SESSION_ID}"
 """Arguments that are a session by their name and value: first of several in a query, and, without those, any."""
