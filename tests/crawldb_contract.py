@@ -518,18 +518,18 @@ class CrawlDBContract:
         assert (row.id, row.score, row.payload, row.permission) == (ids[0], 0.5, b"x", Permission.MOVE)
         assert db.suppressed.restore(Work(Claim.read("rule 2")), 9) == [(ids[1], "http://a/2", None)]
 
-    def test_what_is_saved_again_meanwhile_stays_so(self, db):
+    @pytest.mark.parametrize("work", [Work(Claim.read("mirror a of b")), Work(None, 77, is_anew=True)])
+    def test_what_is_saved_again_meanwhile_stays_so(self, db, work):
         ids = enter(db, "a/1", "a/2", "a/3")
         for url_id in ids:
             db.urls.drop(url_id)
-        db.suppressed.enter([Suppressed(url_id, Claim.read("mirror a of b"), None) for url_id in ids])
-        first = db.suppressed.restore(Work(Claim.read("mirror a of b")), 2)
-        assert first == [(ids[0], "http://a/1", None), (ids[1], "http://a/2", None)]
+        db.suppressed.enter([Suppressed(url_id, Claim.read("mirror a of b"), 77) for url_id in ids])
+        db.suppressed.enter([Suppressed(ids[0], Claim.read("rule 1"), 77)])
+        assert [one.id for one in db.suppressed.restore(work, 2)] == ids[:2]
         db.urls.drop(ids[0])
-        db.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), None)])
-        rest = db.suppressed.restore(Work(Claim.read("mirror a of b")), 2, after=ids[1])
-        assert rest == [(ids[2], "http://a/3", None)]
-        assert db.suppressed.restore(Work(Claim.read("mirror a of b")), 2, after=ids[2]) == []
+        db.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), 77)])
+        assert [one.id for one in db.suppressed.restore(work, 2, after=ids[1])] == ids[2:]
+        assert db.suppressed.restore(work, 2, after=ids[2]) == []
 
     def test_what_was_demoted_is_raised_again(self, db):
         ids = enter(db, "a/1", is_demoted=True) + enter(db, "b/1", score=-1.0)

@@ -80,15 +80,19 @@ class SuppressedTable(Table):
     def restore(self, work: Work, most: int, *, after: int = 0) -> list[Restored]:
         """Let URLs that *work* is about wait again; exempt where their representative is gone for good.
 
-        :return: at most *most* of them, those of a claim in the order of their ids and from the one after *after* on;
-            empty when none is left.
+        :return: at most *most* of them, in the order of their ids and from the one after *after* on; empty when none is
+            left. What is suppressed again meanwhile stays so.
         """
         if work.claim is not None:
             sql = "SELECT url, representative FROM suppressed WHERE claim = ? AND url > ? ORDER BY url LIMIT ?"
             rows = self._read(sql, (str(work.claim), after, most))
         else:
-            sql = "SELECT url, representative FROM suppressed WHERE representative = ? LIMIT ?"
-            rows = self._read(sql, (work.representative, most))
+            # Of several claims that suppressed a URL each has a row.
+            sql = (
+                "SELECT DISTINCT url, representative FROM suppressed WHERE representative = ? AND url > ?"
+                " ORDER BY url LIMIT ?"
+            )
+            rows = self._read(sql, (work.representative, after, most))
         return self._restore(dict(rows.fetchall()), is_exempt=work.claim is None and not work.is_anew)
 
     def restore_one(self, url_id: int) -> None:

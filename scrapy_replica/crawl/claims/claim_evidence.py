@@ -167,7 +167,8 @@ class ClaimEvidence:
             return  # where it leads is known to the process that asked
         if claims and key is not None:
             # Another page may stand for them, as where only a session ended: that is asked for when their turn comes.
-            # For what leads elsewhere none is looked for: rules hold of redirects, too.
+            # For what leads elsewhere, or is given to a callback as a redirect, none is looked for: rules hold of it.
+            leads_on = leads_on or (status is not None and 300 <= status < MISSING)
             self._claims.restore_for(key, Why.GONE, url, is_anew=not leads_on)
         elif is_own and not is_kept and leads_on:
             self._fallback.ask_of_repeat(url_id)
