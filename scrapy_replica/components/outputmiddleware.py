@@ -216,17 +216,13 @@ class LateOutputMiddleware(Middleware):
         return self._may_pass(request, new)
 
     def _asks_more(self, found_on: _FoundOn, requests: list[Request]) -> bool:
-        """Tell whether one of *requests* is new, and for a URL that does not stand on the page.
-
-        What was found on the page itself is new: it may be here for the second time, because the crawl was killed.
-        """
+        """Tell whether one of *requests* is new, and for a URL that does not stand on the page."""
         made_up = [request for request in requests if request.url not in found_on.links]
         if not made_up:
             return False
         of_request = self._extension.fingerprints.of_request
         keys = {of_request(request) for request in made_up if form_of(request.url) not in found_on.forms}
-        known = self._extension.crawl.store.urls.find(keys) if keys else {}
-        return any(key not in known or known[key].parent == found_on.observation.url_id for key in keys)
+        return self._extension.crawl.made_requests.add(found_on.observation.url_id, keys)
 
     def _is_seen(self, request: Request, score: float) -> bool:
         extension = self._extension

@@ -27,6 +27,7 @@ class Crawl(Parts):
         self.observe, self.observe_again = fetches.observe, fetches.observe_again
         self.observe_failure, self.settle_visit = fetches.observe_failure, fetches.settle_visit
         self.is_to_be_read, self.add_items = fetches.is_to_be_read, fetches.add_items
+        self.made_requests = fetches.made_requests
         self.end_callback, self.open_to, self.forget = fetches.end_callback, fetches.open_to, fetches.forget
         self.apply_remote = RemoteUpdates(self, fetches).apply
         self.is_behind = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_replica.claim import Restoration, Why
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl
+from scrapy_replica.crawl.made_requests import MadeRequests
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
 from scrapy_replica.crawldb.pages import MISSING, NOT_MODIFIED, Fetched, is_absent
@@ -37,6 +38,7 @@ class Fetches:
         self._evidence, self._probes, self._scope_check = parts.evidence, parts.probes, parts.scope_check
         self._outlinks, self._recent_links = parts.outlinks, parts.recent_links
         self._has_topic = parts.config.topic is not None
+        self.made_requests = MadeRequests(parts.store)
         self.n_pages = parts.store.pages.count(max(parts.config.warmup_pages, MOST_PAGES))
         """Pages of all processes, as far as anything depends on their number."""
 
@@ -211,6 +213,7 @@ class Fetches:
                 self._guard.leads_on(observation.page.url, observation.page.host, observation.url_id)
             if observation.items:
                 self._store.items.keep(observation.url_id, observation.items)
+                self.made_requests.brought(observation.url_id, observation.items)
                 told = self._replicas.add_page_items(observation.page, observation.url_id, observation.items)
                 self.apply_findings(None, told)
             if observation.gives_news:

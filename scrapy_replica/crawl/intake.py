@@ -42,11 +42,6 @@ class Entry(NamedTuple):
     is_for_claim: bool = False
     """So it does by a claim: that URL comes back when the claim ends."""
 
-    @property
-    def needs_control(self) -> bool:
-        """Whether it is a sample, which is worth nothing without the page that it is held against."""
-        return self.decision.action is Action.FETCH and self.decision.url is not None
-
 
 class Intake:
     """Enters URLs as decided, and decides about those that were taken.
@@ -99,7 +94,7 @@ class Intake:
             made = self._entries(*self._as_of_now(new, decision), pending, moved_by=moved_by)
             places.append((len(rows), len(rows) + len(made) - 1))
             rows += made
-        rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
+        rows += filter(None, (self._control(rows[last]) for _, last in places))
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._note_entered(row, url_id, what)
@@ -140,11 +135,15 @@ class Intake:
             decision = self.draw(new.url, own.key, decision, pending)
             if decision.is_sampled:
                 new = own
-            if decision.action is not Action.REWRITE or decision.url is None:
+            url = decision.url
+            if decision.action is not Action.REWRITE or url is None:
+                break
+            if self._has_own_arguments(new, url):
+                decision = FETCH
                 break
             dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.copy(new.payload))
             rows.append(_entry(dropped, decision, moved_by))
-            new, moved_by = self._moved(new, decision.url), decision
+            new, moved_by = self._moved(new, url), decision
             decision = self._decide_moved(new)
         else:
             decision = FETCH
@@ -155,6 +154,15 @@ class Intake:
         elif decision.action is Action.DEMOTE:
             new = new._replace(is_demoted=True)
         return [*rows, _entry(new, decision, moved_by)]
+
+    def _has_own_arguments(self, asked: NewUrl | UrlRow, url: str) -> bool:
+        """Tell whether the callback of what is *asked* for is told something, and nobody asked for *url*, on another
+        host, by itself.
+
+        What it is told may be of its own host: with a page of the other it would make an item of two.
+        """
+        is_away = host_of(url) != asked.host and self._payloads.has_arguments(asked.payload)
+        return is_away and not self._store.urls.find([self.key(url)])
 
     def _under_own_key(self, new: NewUrl, decision: Decision) -> NewUrl:
         """Return *new* under the key of its URL: a request that is rewritten has the fingerprint of the other URL."""
@@ -175,11 +183,13 @@ class Intake:
         payload = new.payload if is_here else self._payloads.moved(new.payload, url)
         return new._replace(url=url, host=host_of(url), key=self.key(url), payload=payload)
 
-    def _control(self, row: Entry) -> Entry:
-        """Return the row of the page that a sample is held against."""
-        assert row.decision.url is not None
+    def _control(self, row: Entry) -> Entry | None:
+        """Return the row of the page that is to be held against *row*, if that is a sample."""
+        url = row.decision.url
+        if row.decision.action is not Action.FETCH or url is None or self._has_own_arguments(row.new, url):
+            return None
         new = row.new._replace(payload=self._payloads.copy(row.new.payload))
-        return _entry(self._moved(new, row.decision.url), FETCH, row.decision)
+        return _entry(self._moved(new, url), FETCH, row.decision)
 
     def representative_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
@@ -279,6 +289,8 @@ class Intake:
         # A budget is one of new pages, and this one was fetched before.
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
             return True
+        if decision.url is not None and self._has_own_arguments(taken, decision.url):
+            return True
         # What a person orders holds for samples, too.
         if decision.reason in TESTED and self._samples.is_sample(taken.id):
             return True
@@ -338,7 +350,7 @@ class Intake:
         One that *is_late* is entered in any case; tell whether it was.
         """
         key = self.key(url)
-        if not self._may_ask(row, url) or self._store.urls.find([key]):
+        if not self._may_ask(row, url) or self._has_own_arguments(row, url) or self._store.urls.find([key]):
             return False
         new = self._moved(self._like(row), url)
         decision = self._decide_moved(new)
@@ -360,6 +372,8 @@ class Intake:
             return None
         if dropped := self._restorer.restore_urls({self.key(url): url}, Restoration(why, failed.url)):
             return dropped[0]
+        if self._has_own_arguments(failed, url):
+            return None
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
         self._count_added(url_id, found, is_added=True)

@@ -71,10 +71,26 @@ class ItemTable(Table):
 
     def keep(self, url_id: int, items: Collection[int]) -> None:
         """Keep which items the page of that URL gave, in place of what is known of it."""
-        sketch = np.array(heapq.nsmallest(SKETCH, items), dtype="<i8").tobytes()
-        self._write("INSERT OR REPLACE INTO items VALUES (?, ?)", (url_id, sketch))
+        sql = "INSERT INTO items (url, sketch) VALUES (?, ?) ON CONFLICT DO UPDATE SET sketch = excluded.sketch"
+        self._write(sql, (url_id, _packed(items)))
+
+    def add_brought(self, url_id: int, items: Collection[int]) -> None:
+        """Keep which items a request brought that a callback made up of the page of that URL, beside those before."""
+        sql = "INSERT INTO items VALUES (?, X'', ?) ON CONFLICT DO UPDATE SET brought = excluded.brought"
+        self._write(sql, (url_id, _packed(self.brought(url_id).union(items))))
 
     def of_page(self, url_id: int) -> frozenset[int] | None:
         """Return the sketch of the items of the page of that URL, ``None`` where it gave none."""
-        sketch = self._cell("SELECT sketch FROM items WHERE url = ?", url_id)
-        return frozenset(np.frombuffer(sketch, dtype="<i8").tolist()) if sketch is not None else None
+        return _unpacked(self._cell("SELECT sketch FROM items WHERE url = ?", url_id)) or None
+
+    def brought(self, url_id: int) -> frozenset[int]:
+        """Return the sketch of what requests brought that a callback made up of the page of that URL."""
+        return _unpacked(self._cell("SELECT brought FROM items WHERE url = ?", url_id))
+
+
+def _packed(items: Collection[int]) -> bytes:
+    return np.array(heapq.nsmallest(SKETCH, items), dtype="<i8").tobytes()
+
+
+def _unpacked(sketch: bytes | None) -> frozenset[int]:
+    return frozenset(np.frombuffer(sketch, dtype="<i8").tolist()) if sketch else frozenset()

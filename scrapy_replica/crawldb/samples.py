@@ -128,6 +128,18 @@ class SampleTable(Table):
         )
         return sorted({url for (url,) in self._read(sql, (Outcome.SAME.value, Kind.MIRROR.value))})
 
+    def with_brought(self) -> list[tuple[int, int]]:
+        """Return (id, key of the representative) of a mirror's samples that were the same, and of which a callback made
+        up requests that brought items.
+        """
+        sql = (
+            "SELECT DISTINCT samples.url, representative FROM items CROSS JOIN samples ON samples.url = items.url"
+            " WHERE brought IS NOT NULL AND pass = 0 AND outcome = ?1 AND representative IS NOT NULL"
+            " AND (claim > ?2 || ' ' AND claim < ?2 || '!' OR claim > ?3 || ' ' AND claim < ?3 || '!')"
+        )
+        rows = self._read(sql, (Outcome.SAME.value, Kind.MIRROR.value, Kind.FETCHED.value))
+        return [(url_id, key) for url_id, key in rows]
+
     def beside(self, claim: Claim) -> tuple[int, int]:
         """Return of how many samples of *claim* that were the same, and have the text of their representatives, what
         stands beside it is that of these as well, and of how many it is not; where there is nothing they do not count.

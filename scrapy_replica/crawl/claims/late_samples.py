@@ -107,7 +107,7 @@ class LateSamples:
             return True
         self._drawn.clear()
         self._look_further()
-        self._claims.refute(self._settling.settle_left())
+        self._claims.refute(self._settling.settle_left() + self._settling.settle_brought())
         is_asked = self.look_back() | self._restorer.has_work | self._look_into_traps()
         for verdict in self._replicas.holding():
             for claim in (verdict.claim, verdict.claim._replace(kind=Kind.FETCHED)):

@@ -161,6 +161,25 @@ class Settling:
                     refuted += self._compare(sample, url_id, None)
         return refuted
 
+    def settle_brought(self) -> list[Claim]:
+        """Hold once more what was the same against its representative, when all is fetched: by what callbacks asked for
+        of the two and stands on neither. Return what this refuted.
+
+        Shops of one chain may have equal pages, and a callback asks for the stock by the name of the host.
+        """
+        refuted, items = [], self._store.items
+        for url_id, key in self._store.samples.with_brought():
+            known = self._store.urls.known(key)
+            other_id = known.id if known is not None else None
+            if known is not None and known.state is State.DROPPED:
+                other_id = self._stand_in(known.id)
+            if other_id is None:
+                continue
+            theirs = items.brought(other_id) | (items.of_page(other_id) or frozenset())
+            if goes_beyond(items.brought(url_id), theirs):
+                refuted += self._samples.overturn(url_id)
+        return refuted
+
     def give_up(self, url_id: int, key: int) -> list[Claim]:
         """Take note that nothing will be known of a URL and its *key*; return the claims that this refuted."""
         refuted = self.add_failure(url_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 21
+VERSION = 22
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -86,7 +86,8 @@ CREATE TABLE pages (
 );
 CREATE TABLE items (                  -- what callbacks made of pages
     url INTEGER PRIMARY KEY,          -- urls.id
-    sketch BLOB NOT NULL              -- the 64 least hashes of its items, 8 bytes each
+    sketch BLOB NOT NULL,             -- the 64 least hashes of its items, 8 bytes each
+    brought BLOB                      -- the same of what requests brought that the callback made up
 );
 CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
     hash INTEGER PRIMARY KEY
