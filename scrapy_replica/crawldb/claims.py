@@ -168,7 +168,7 @@ class SuppressedTable(Table):
             f" WHEN {DROPPED} THEN EXISTS (SELECT 1 FROM suppressed AS again WHERE again.url = urls.id)"
             f" WHEN {DONE} THEN pages.url IS NULL OR pages.status < {MISSING} ELSE 1 END) LIMIT ?"
         )
-        return [key for (key,) in self._read(sql, (most,))]
+        return self._column(sql, most)
 
     # What comes back
 
@@ -184,7 +184,7 @@ class SuppressedTable(Table):
 
     def unfinished(self) -> list[Work]:
         """Return the work that was begun and not ended, first begun first."""
-        return [Work.read(work) for (work,) in self._read("SELECT work FROM work ORDER BY id")]
+        return [*map(Work.read, self._column("SELECT work FROM work ORDER BY id"))]
 
 
 class AddedTable(Table):
@@ -196,12 +196,12 @@ class AddedTable(Table):
     @cached_property
     def ids(self) -> set[int]:
         """The ids of those asked for; what other processes wrote is added by who hears of it."""
-        return {url_id for (url_id,) in self._read("SELECT url FROM added WHERE NOT is_beyond")}
+        return {*self._column("SELECT url FROM added WHERE NOT is_beyond")}
 
     @cached_property
     def beyond(self) -> set[int]:
         """The ids of those beyond: 90 bytes each, most of a crawl where each URL that is made up begins a session."""
-        return {url_id for (url_id,) in self._read("SELECT url FROM added WHERE is_beyond")}
+        return {*self._column("SELECT url FROM added WHERE is_beyond")}
 
     def enter(self, url_id: int, *, is_beyond: bool = False) -> None:
         """Write down that nothing asked for the URL of that id, or only what *is beyond*."""
@@ -244,8 +244,8 @@ class ClaimTable(Table):
 
     def is_refuted(self, claim: Claim) -> bool:
         if self._refuted is None:
-            rows = self._read("SELECT claim FROM claims WHERE standing = ?", (Standing.REFUTED.value,))
-            self._refuted = frozenset(Claim.read(name) for (name,) in rows)
+            names = self._column("SELECT claim FROM claims WHERE standing = ?", Standing.REFUTED.value)
+            self._refuted = frozenset(map(Claim.read, names))
         return claim in self._refuted
 
     def read_again(self) -> None:

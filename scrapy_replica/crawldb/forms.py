@@ -42,5 +42,4 @@ class FormTable(Table):
             self._write("INSERT OR IGNORE INTO query_terms VALUES (?, ?)", (host, term))
 
     def terms(self, host: str) -> list[str]:
-        rows = self._read("SELECT term FROM query_terms WHERE host = ? ORDER BY term", (host,))
-        return [term for (term,) in rows]
+        return self._column("SELECT term FROM query_terms WHERE host = ? ORDER BY term", host)

@@ -63,9 +63,7 @@ class OrderTable(Table):
         :raises ValueError: it is no text that can be stored.
         """
         values = row_of(self._connection.new_id("orders"), at, kind, what)
-        row = self._write("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?) RETURNING id", values).fetchone()
-        found: int = row[0]
-        return found
+        return int(self._write("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?) RETURNING id", values).fetchone()[0])
 
     def open(self) -> list[Order]:
         """Return the orders that were not answered yet, first given first."""

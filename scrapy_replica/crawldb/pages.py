@@ -230,13 +230,13 @@ class PageTable(Table):
 
     def found_on(self, host: str, most: int) -> list[str]:
         """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
-        rows = self._read(
+        return self._column(
             "SELECT DISTINCT hosts.name FROM pages JOIN urls ON urls.id = pages.url"
             " JOIN urls AS finder ON finder.id = urls.parent JOIN hosts ON hosts.id = finder.host"
             " WHERE pages.host IN (SELECT id FROM hosts WHERE name = ?1) AND hosts.name <> ?1 LIMIT ?2",
-            (host, most),
+            host,
+            most,
         )
-        return [name for (name,) in rows]
 
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
@@ -263,7 +263,7 @@ class PageTable(Table):
     def failed_on(self, host: str) -> list[int]:
         """Return the ids of the URLs on *host* that were fetched and brought no page."""
         sql = "SELECT url FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status IS NOT 200"
-        return [url_id for (url_id,) in self._read(sql, (host,))]
+        return self._column(sql, host)
 
     def judgement(self, url_id: int) -> Judgement | None:
         """Return (signature, novelty, twin) of the page of that URL as last read; ``None`` if it was not."""
@@ -325,11 +325,8 @@ class PageTable(Table):
 
     def text_urls(self, simhash: int, host_id: int, most: int) -> list[str]:
         """Return URLs of the pages with exactly that simhash on a host, at most *most*."""
-        rows = self._read(
-            "SELECT urls.url FROM pages JOIN urls ON urls.id = pages.url WHERE simhash = ? AND pages.host = ? LIMIT ?",
-            (signed(simhash), host_id, most),
-        )
-        return [url for (url,) in rows]
+        sql = "SELECT urls.url FROM pages JOIN urls ON urls.id = pages.url WHERE simhash = ? AND pages.host = ? LIMIT ?"
+        return self._column(sql, signed(simhash), host_id, most)
 
     def simhashes(self) -> NDArray[np.uint64]:
         """Return the simhash of every page, shape (n,)."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.reader import VerdictView
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, WAITING
-from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC, FigureReader
+from scrapy_replica.crawldb.sqlite.status import HELD, OF_HOST, TRAFFIC, ViewReader
 from scrapy_replica.crawldb.status import Traffic
 from scrapy_replica.decision import SAVING, Reason
 from scrapy_replica.records import Novelty
@@ -171,7 +171,7 @@ LEVELS, MOST_PLACES = 2, 50_000
 """Of directories that are told apart, and how many of them: a site may make one for each page."""
 
 
-class ResultReader(FigureReader):
+class ResultReader(ViewReader):
     """What came of the crawl, as far as it was committed when it was first read."""
 
     def course(self, points: int) -> list[Point]:
@@ -181,7 +181,7 @@ class ResultReader(FigureReader):
             " (ROW_NUMBER() OVER (ORDER BY fetched_at) - 1) * ?1 / MAX(?1, COUNT(*) OVER ()) AS part FROM pages"
         )
         rows = self._read(
-            f"SELECT MAX(fetched_at), SUM(size), {TRAFFIC} FROM ({numbered}) GROUP BY part ORDER BY part", points
+            f"SELECT MAX(fetched_at), SUM(size), {TRAFFIC} FROM ({numbered}) GROUP BY part ORDER BY part", (points,)
         )
         parts = (Point(at, Traffic(*(n or 0 for n in counts)), size or 0) for at, size, *counts in rows)
         return list(accumulate(parts, _further))
@@ -195,10 +195,10 @@ class ResultReader(FigureReader):
         width = (high - low) / bins or 1.0
         counts = ([0] * bins, [0] * bins)
         sql = f"SELECT is_demoted, MIN(CAST((score - ?) / ? AS INTEGER), ?) AS bin, COUNT(*) {scored}"
-        for is_demoted, place, count in self._read(f"{sql} GROUP BY is_demoted, bin", low, width, bins - 1):
+        for is_demoted, place, count in self._read(f"{sql} GROUP BY is_demoted, bin", (low, width, bins - 1)):
             counts[is_demoted][place] = count
         return Scores(
-            low, high, *counts, self._count(f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND score = {URGENT}")
+            low, high, *counts, self._number(f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND score = {URGENT}")
         )
 
     def traps(self) -> list[TrapView]:
@@ -230,9 +230,9 @@ class ResultReader(FigureReader):
                 for kind in kinds:
                     counts[kind] += 1
 
-        for url, novelty, is_error in self._read(FETCHED_AT, host):
+        for url, novelty, is_error in self._read(FETCHED_AT, (host,)):
             count(url, 0, *KINDS.get(novelty, []), *[3] * is_error)
-        for (url,) in self._read(DROPPED_AT, host):
+        for url in self._column(DROPPED_AT, host):
             count(url, 4)
         return [Directory(path, *counts) for path, counts in sums.items()]
 
@@ -241,10 +241,10 @@ class ResultReader(FigureReader):
         sizes = {host: known for host, *known in self._read(SIZES)}
         return Savings(
             [HostSize(*saved.get(host, (0, 0, 0)), *sizes.get(host, (0, 0.0, 0.0))) for host in saved | sizes],
-            *self._read(
+            self._number(
                 "SELECT COUNT(DISTINCT url) FROM decisions"
                 " WHERE action = 'fetch' AND wanted IN ('drop', 'rewrite') AND NOT is_sampled"
-            ).fetchone(),
+            ),
         )
 
     def ended_verdicts(self, most: int) -> list[VerdictView]:
@@ -253,8 +253,7 @@ class ResultReader(FigureReader):
 
     def pages_of(self, host: str) -> int:
         """Return the number of pages (status 200) of *host* that were fetched."""
-        sql = "SELECT COUNT(*) FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status = 200"
-        return self._count(sql, host)
+        return self._number(f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND status = 200", host)
 
     def saved_by(self, claim: Claim, most: int) -> list[tuple[str, str | None]]:
         """Return URLs that *claim* saved, and what is fetched in the place of each; at most *most*, first first."""
@@ -262,8 +261,7 @@ class ResultReader(FigureReader):
             "SELECT urls.url, others.url FROM suppressed JOIN urls ON urls.id = suppressed.url"
             " LEFT JOIN urls AS others ON others.key = representative"
             f" WHERE claim = ? AND urls.state = {DROPPED} ORDER BY suppressed.url LIMIT ?",
-            str(claim),
-            most,
+            (str(claim), most),
         ).fetchall()
 
 

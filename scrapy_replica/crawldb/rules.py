@@ -68,8 +68,7 @@ class RuleTable(Table):
                 at,
             ),
         ).fetchone()
-        found: int = row[0]
-        return found
+        return int(row[0])
 
     def update(self, rule_id: int, state: Standing, right: int, wrong: int, images: int) -> None:
         """Write the record of a rule; what a person disabled stays so."""

@@ -105,12 +105,12 @@ class SampleTable(Table):
         if representative not in self._representatives:
             return []
         sql = "SELECT DISTINCT url FROM samples WHERE representative = ? AND outcome IS NULL ORDER BY url"
-        return [url for (url,) in self._read(sql, (representative,))]
+        return self._column(sql, representative)
 
     def left(self) -> list[int]:
         """Return the ids of all URLs that wait to be held against others."""
         sql = "SELECT url FROM samples INDEXED BY awaiting WHERE outcome IS NULL AND representative IS NOT NULL"
-        return sorted({url_id for (url_id,) in self._read(sql)})
+        return sorted({*self._column(sql)})
 
     def leading_further(self) -> list[int]:
         """Return the ids of a mirror's samples that were the same, and alone led to contents of the canonical host.
@@ -126,7 +126,7 @@ class SampleTable(Table):
             " AND EXISTS (SELECT 1 FROM samples WHERE samples.url = p.id AND pass = 0 AND outcome = ?1"
             " AND claim > ?2 || ' ' AND claim < ?2 || '!')"
         )
-        return sorted({url for (url,) in self._read(sql, (Outcome.SAME.value, Kind.MIRROR.value))})
+        return sorted({*self._column(sql, Outcome.SAME.value, Kind.MIRROR.value)})
 
     def with_brought(self) -> list[tuple[int, int]]:
         """Return (id, key of the representative) of a mirror's samples that were the same, and of which a callback made

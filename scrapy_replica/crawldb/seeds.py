@@ -24,7 +24,7 @@ class SeedTable(Table):
 
     def hosts(self) -> set[str]:
         if self._hosts is None:
-            self._hosts = {host for (host,) in self._read("SELECT host FROM seed_hosts")}
+            self._hosts = {*self._column("SELECT host FROM seed_hosts")}
         return self._hosts
 
     def are_on(self, host: str) -> bool:

@@ -84,25 +84,25 @@ class TextTable(Table):
 
     def terms(self, url_id: int) -> Mapping[str, int] | None:
         """Return the terms of the page of that URL; ``None`` where none are kept here."""
-        row = self._read("SELECT terms FROM marks WHERE url = ?", (url_id,)).fetchone()
-        row = row or self._read("SELECT terms FROM texts WHERE url = ?", (url_id,)).fetchone()
-        return unpacked(row[0]) if row is not None else None
+        kept = self._cell("SELECT terms FROM marks WHERE url = ?", url_id)
+        kept = kept or self._cell("SELECT terms FROM texts WHERE url = ?", url_id)
+        return unpacked(kept) if kept is not None else None
 
     def terms_at(self, url: str) -> Mapping[str, int] | None:
         """Return the same for a URL."""
         # Texts first, which are few: URLs are found by their ids. CROSS JOIN keeps this order.
-        row = self._read(
+        url_id = self._cell(
             "SELECT marks.url FROM marks CROSS JOIN urls ON urls.id = marks.url WHERE urls.url = ?1 UNION ALL"
             " SELECT texts.url FROM texts CROSS JOIN urls ON urls.id = texts.url WHERE urls.url = ?1",
-            (url,),
-        ).fetchone()
-        return self.terms(row[0]) if row is not None else None
+            url,
+        )
+        return self.terms(url_id) if url_id is not None else None
 
     def said_of(self, url: str) -> bool | None:
         """Return what a person said of the page at *url*; ``None`` if nothing."""
         sql = "SELECT is_relevant FROM marks CROSS JOIN urls ON urls.id = marks.url WHERE urls.url = ?"
-        row = self._read(sql, (url,)).fetchone()
-        return bool(row[0]) if row is not None else None
+        said = self._cell(sql, url)
+        return bool(said) if said is not None else None
 
     def questions(self) -> list[Question]:
         """Return the pages that can be asked about."""

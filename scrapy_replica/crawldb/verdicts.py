@@ -63,8 +63,7 @@ class VerdictTable(Table):
         return self._read("SELECT copy, canonical FROM verdicts WHERE standing = 'refuted'").fetchall()
 
     def expired(self, now: float) -> list[str]:
-        rows = self._read(f"SELECT copy FROM verdicts WHERE {HOLDS} AND expires_at < ?", (now,))
-        return [copy for (copy,) in rows]
+        return self._column(f"SELECT copy FROM verdicts WHERE {HOLDS} AND expires_at < ?", now)
 
 
 class UncertainPairTable(Table):

@@ -138,4 +138,4 @@ class KnownUrls(Table):
 
     def leased_urls(self, host: str) -> list[str]:
         sql = f"SELECT url FROM urls INDEXED BY leased WHERE state = {LEASED} AND host = ?"
-        return [url for host_id in self.hosts.ids_of(host) for (url,) in self._read(sql, (host_id,))]
+        return [url for host_id in self.hosts.ids_of(host) for url in self._column(sql, host_id)]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from scrapy_replica.claim import Claim, Kind, Standing
+from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.crawldb.contract import State, StoreError
 from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.crawldb.orders import Give, Order, OrderTable
@@ -27,20 +27,16 @@ from scrapy_replica.crawldb.results import ResultReader
 from scrapy_replica.crawldb.revisits import RevisitTable
 from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, damaged, told
-from scrapy_replica.crawldb.sqlite.schema import DROPPED, STATES
-from scrapy_replica.crawldb.sqlite.status import StatusReader
+from scrapy_replica.crawldb.sqlite.schema import STATES
+from scrapy_replica.crawldb.sqlite.status import OF_HOST, SUPPRESSED, StatusReader, ViewReader
 from scrapy_replica.crawldb.status import Status
 from scrapy_replica.crawldb.tables import TableReader
 from scrapy_replica.crawldb.texts import TextTable
-from scrapy_replica.crawldb.verdicts import COLUMNS, UncertainPairTable, verdict_of
+from scrapy_replica.crawldb.verdicts import UncertainPairTable
 from scrapy_replica.crawldb.visits import VisitTable
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
 from scrapy_replica.usage import from_json
-
-SUPPRESSED = f"FROM suppressed JOIN urls ON urls.id = suppressed.url WHERE urls.state = {DROPPED} AND"
-
-OF_HOST = "host IN (SELECT id FROM hosts WHERE name = ?)"
 
 
 @contextmanager
@@ -95,30 +91,23 @@ def _one_line(path: Path) -> Iterator[None]:
         raise damaged(f"{type(error).__name__}, {told(error)}") from error
 
 
-class SqliteReader:
+class SqliteReader(ViewReader):
     """What is known, as it was last committed when the first of it was read.
 
     Everything raises :class:`~scrapy_replica.crawldb.contract.StoreError` where the database cannot be read.
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._read, self.meta = connection.read, connection.meta
+        super().__init__(connection)
+        self.meta = connection.meta
         self._rules, self._orders = RuleTable(connection), OrderTable(connection)
         self._revisits = RevisitTable(connection)
         self.forms = FormTable(connection)
         self.visits = VisitTable(connection)
         self.texts = TextTable(connection)
         self.tables = TableReader(connection, lambda: self.status(None, sys.maxsize).hosts)
-        self.results = ResultReader(connection, self._verdicts)
+        self.results = ResultReader(connection)
         self.uncertain_pairs = UncertainPairTable(connection).all
-
-    def _count(self, sql: str, values: Sequence[Any]) -> int:
-        count: int = self._read(sql, values).fetchone()[0]
-        return count
-
-    def _column(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        return [value for (value,) in self._read(sql, values)]
 
     # URLs
 
@@ -166,20 +155,15 @@ class SqliteReader:
         return next((one for (one,) in found if wanted <= {*one.partition("?")[2].split("&")}), None)
 
     def host_names(self) -> list[str]:
-        return self._column("SELECT DISTINCT name FROM hosts", ())
+        return self._column("SELECT DISTINCT name FROM hosts")
 
     def _suppressed(self, url_id: int) -> tuple[list[Claim], list[str]]:
         representatives = (
             "SELECT DISTINCT urls.url FROM suppressed JOIN urls ON urls.key = representative"
             " WHERE suppressed.url = ? ORDER BY 1"
         )
-        return (
-            [
-                Claim.read(name)
-                for name in self._column("SELECT claim FROM suppressed WHERE url = ? ORDER BY claim", (url_id,))
-            ],
-            self._column(representatives, (url_id,)),
-        )
+        claims = self._column("SELECT claim FROM suppressed WHERE url = ? ORDER BY claim", url_id)
+        return [*map(Claim.read, claims)], self._column(representatives, url_id)
 
     def _page(self, url_id: int) -> PageView | None:
         row = self._read(
@@ -210,11 +194,11 @@ class SqliteReader:
 
     def seed_hosts(self) -> list[str]:
         """Return the hosts of the seeds, where the crawl stays near them."""
-        return self._column("SELECT host FROM seed_hosts ORDER BY host", ())
+        return self._column("SELECT host FROM seed_hosts ORDER BY host")
 
     def host(self, host: str) -> HostView | None:
         """Return what is known of *host*; ``None`` if nothing. It may read as much as :meth:`url`."""
-        ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", (host,))
+        ips = self._column("SELECT ip FROM hosts WHERE name = ? ORDER BY ip DESC", host)
         if not ips:
             return None
         urls = self._read(f"SELECT state, COUNT(*) FROM urls WHERE {OF_HOST} GROUP BY state", (host,))
@@ -232,27 +216,13 @@ class SqliteReader:
             {STATES[number]: count for number, count in urls},
             {Novelty(novelty): count for novelty, count in pages},
             next(iter(self._verdicts("copy = ? ORDER BY id DESC LIMIT 1", (host,))), None),
-            self._column(
-                "SELECT copy FROM verdicts WHERE canonical = ? AND standing = 'in force' ORDER BY id", (host,)
-            ),
+            self._column("SELECT copy FROM verdicts WHERE canonical = ? AND standing = 'in force' ORDER BY id", host),
             {(Action(action), Reason(reason)): count for action, reason, count in decisions},
         )
 
     def verdicts(self) -> list[VerdictView]:
         """Return the verdicts that hold, first reached first."""
         return self._verdicts("standing = 'in force' ORDER BY id")
-
-    def _verdicts(self, condition: str, values: Sequence[Any] = ()) -> list[VerdictView]:
-        sql = f"SELECT {COLUMNS}, at, expires_at IS NULL, standing FROM verdicts WHERE {condition}"
-        found = []
-        for *cells, at, is_manual, standing in self._read(sql, values).fetchall():
-            verdict = verdict_of(cells, is_manual=bool(is_manual))
-            pages = self._count(
-                f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", (verdict.copy, at)
-            )
-            saved = self._count(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", (str(verdict.claim),))
-            found.append(VerdictView(verdict, at, Standing(standing), saved, pages))
-        return found
 
     # Rules
 
@@ -263,18 +233,13 @@ class SqliteReader:
         repeated = {row.id for row in in_force}.difference(row.id for row in without_repeats(in_force))
         return [self._rule(row)._replace(is_repeated=row.id in repeated) for row in rows]
 
-    def _rule(self, row: RuleRow) -> RuleView:
-        return RuleView(
-            row, self._count(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", (str(Claim(Kind.RULE, str(row.id))),))
-        )
-
     def rule(self, rule_id: int) -> RuleRow | None:
         return self._rules.row(rule_id)
 
     def saved_by_rules(self) -> int:
         """Return the number of URLs that are dropped for some rule."""
-        return self._count(
-            f"SELECT COUNT(DISTINCT suppressed.url) {SUPPRESSED} claim >= ? AND claim < ?", ("rule ", "rule!")
+        return self._number(
+            f"SELECT COUNT(DISTINCT suppressed.url) {SUPPRESSED} claim >= ? AND claim < ?", "rule ", "rule!"
         )
 
     def status(self, now: float | None, hosts: int) -> Status:
@@ -283,7 +248,7 @@ class SqliteReader:
         :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
             fetch.
         """
-        return StatusReader(self._connection, self._verdicts, self._rule).read(now, hosts)
+        return StatusReader(self._connection).read(now, hosts)
 
     def orders(self, most: int) -> list[Order]:
         """Return what was told the crawl by hand and what it answered, at most so many, last told first."""

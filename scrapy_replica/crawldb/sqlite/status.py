@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from sqlite3 import Cursor
 from typing import Any
 
-from scrapy_replica.claim import Standing
+from scrapy_replica.claim import Claim, Kind, Standing
 from scrapy_replica.coverage import Coverage
 from scrapy_replica.crawldb.checks import CheckTable
 from scrapy_replica.crawldb.contract import OUTSIDE, RELEVANCE, SPIDER, State
@@ -17,9 +16,10 @@ from scrapy_replica.crawldb.rests import RESTS, load
 from scrapy_replica.crawldb.revisits import LAST_PASS, Pass
 from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.samples import SampleTable
-from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, WAITING
+from scrapy_replica.crawldb.sqlite.table import Table
 from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Traffic
+from scrapy_replica.crawldb.verdicts import COLUMNS, verdict_of
 from scrapy_replica.decision import Action, Reason
 
 HOUR = 3_600.0
@@ -40,6 +40,10 @@ RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at >=
 """One look at the end of the fetches of each host."""
 
 
+SUPPRESSED = f"FROM suppressed JOIN urls ON urls.id = suppressed.url WHERE urls.state = {DROPPED} AND"
+
+OF_HOST = "host IN (SELECT id FROM hosts WHERE name = ?)"
+
 HOLDING = "FROM verdicts WHERE standing = 'in force'"
 
 UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
@@ -59,31 +63,30 @@ BEYOND = (
 """URLs that only those lead to which nothing asked for. What one further on in a trap leads to its pages reach, too."""
 
 
-class FigureReader:
-    """What reads figures of a job: with its verdicts, by condition and values."""
+class ViewReader(Table):
+    """Verdicts and rules of a job, each with what came of it."""
 
-    def __init__(self, connection: Connection, verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]]) -> None:
-        self._connection, self._verdicts = connection, verdicts
+    def _verdicts(self, condition: str, values: Sequence[Any] = ()) -> list[VerdictView]:
+        sql = f"SELECT {COLUMNS}, at, expires_at IS NULL, standing FROM verdicts WHERE {condition}"
+        found = []
+        for *cells, at, is_manual, standing in self._read(sql, values).fetchall():
+            verdict = verdict_of(cells, is_manual=bool(is_manual))
+            pages = self._number(
+                f"SELECT COUNT(*) FROM pages WHERE {OF_HOST} AND fetched_at <= ? AND status = 200", verdict.copy, at
+            )
+            found.append(VerdictView(verdict, at, Standing(standing), self._saved(verdict.claim), pages))
+        return found
 
-    def _read(self, sql: str, *values: Any) -> Cursor:
-        return self._connection.read(sql, values)
+    def _rule(self, row: RuleRow) -> RuleView:
+        return RuleView(row, self._saved(Claim(Kind.RULE, str(row.id))))
 
-    def _count(self, sql: str, *values: Any) -> int:
-        count: int = self._read(sql, *values).fetchone()[0]
-        return count
+    def _saved(self, claim: Claim) -> int:
+        """Return the number of URLs that are dropped for *claim*."""
+        return self._number(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", str(claim))
 
 
-class StatusReader(FigureReader):
+class StatusReader(ViewReader):
     """Reads what :class:`~scrapy_replica.crawldb.status.Status` holds."""
-
-    def __init__(
-        self,
-        connection: Connection,
-        verdicts: Callable[[str, tuple[float, ...]], list[VerdictView]],
-        view: Callable[[RuleRow], RuleView],
-    ) -> None:
-        super().__init__(connection, verdicts)
-        self._view = view
 
     def read(self, now: float | None, most: int) -> Status:
         """Return the figures, of at most so many hosts one by one; *now* is ``None`` if the crawl does not run."""
@@ -110,9 +113,9 @@ class StatusReader(FigureReader):
             urls=self._states(sum(waiting.values()), sum(dropped.values())),
             demoted=demoted,
             total=total,
-            recent=Traffic(*(count or 0 for count in self._read(f"SELECT {TRAFFIC} {RECENT}", begin).fetchone())),
+            recent=Traffic(*(count or 0 for count in self._read(f"SELECT {TRAFFIC} {RECENT}", (begin,)).fetchone())),
             unchanged=unchanged,
-            recent_unchanged=self._count(f"SELECT COUNT(*) {UNCHANGED} AND checked_at >= ?", begin),
+            recent_unchanged=self._number(f"SELECT COUNT(*) {UNCHANGED} AND checked_at >= ?", begin),
             n_hosts=n_hosts,
             hosts=hosts,
             decisions=decisions,
@@ -120,8 +123,8 @@ class StatusReader(FigureReader):
             tested=SampleTable(self._connection).tested(),
             claims=self._claims(end),
             coverage=self._coverage(sum(waiting.values()), total),
-            added=self._count("SELECT COUNT(*) FROM added WHERE NOT is_beyond"),
-            beyond=self._count(f"SELECT COUNT(*) {BEYOND}"),
+            added=self._number("SELECT COUNT(*) FROM added WHERE NOT is_beyond"),
+            beyond=self._number(f"SELECT COUNT(*) {BEYOND}"),
             outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
             resting=load(self._connection.meta(RESTS)),
             come_back=Pass.load(self._connection.meta(LAST_PASS)),
@@ -131,17 +134,17 @@ class StatusReader(FigureReader):
         """Return what is believed; *end* is where the last hour ends."""
         new = f"SELECT id FROM rules WHERE state = '{Standing.IN_FORCE.value}' AND at > ? ORDER BY id DESC"
         rules = {row.id: row for row in without_repeats(RuleTable(self._connection).acting())}
-        new_rules = [rules[rule] for (rule,) in self._read(new, end - HOUR) if rule in rules]
+        new_rules = [rules[rule] for rule in self._column(new, end - HOUR) if rule in rules]
         return ClaimFigures(
-            holding=self._count(f"SELECT COUNT(*) {HOLDING}"),
-            blocked_by_hand=self._count(f"SELECT COUNT(*) {HOLDING} AND expires_at IS NULL"),
+            holding=self._number(f"SELECT COUNT(*) {HOLDING}"),
+            blocked_by_hand=self._number(f"SELECT COUNT(*) {HOLDING} AND expires_at IS NULL"),
             ended=self._ended(),
             verdicts=self._verdicts("at > ? ORDER BY id DESC LIMIT ?", (end - HOUR, SHOWN)),
-            n_verdicts=self._count("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
+            n_verdicts=self._number("SELECT COUNT(*) FROM verdicts WHERE at > ?", end - HOUR),
             rules=dict(self._read("SELECT state, COUNT(*) FROM rules GROUP BY state")),
             in_force=len(rules),
             rules_by_hand=sum(row.is_manual for row in rules.values()),
-            new_rules=[self._view(row) for row in new_rules[:SHOWN]],
+            new_rules=[self._rule(row) for row in new_rules[:SHOWN]],
             n_new_rules=len(new_rules),
         )
 
@@ -165,8 +168,8 @@ class StatusReader(FigureReader):
         return found, n_demoted
 
     def _states(self, waiting: int, dropped: int) -> dict[State, int]:
-        leased = self._count(f"SELECT COUNT(*) FROM urls WHERE state = {LEASED}")
-        done = self._count("SELECT COUNT(*) FROM urls") - waiting - leased - dropped
+        leased = self._number(f"SELECT COUNT(*) FROM urls WHERE state = {LEASED}")
+        done = self._number("SELECT COUNT(*) FROM urls") - waiting - leased - dropped
         return {State.WAITING: waiting, State.LEASED: leased, State.DONE: done, State.DROPPED: dropped}
 
     def _hosts(
@@ -179,8 +182,10 @@ class StatusReader(FigureReader):
         most: int,
     ) -> tuple[int, list[HostStatus]]:
         """Return the number of hosts, and the most fetched ones; those that share a name are one."""
-        recent = Counter(dict(self._read(f"SELECT hosts.id, COUNT(*) {RECENT} GROUP BY hosts.id", begin)))
-        recent.update(dict(self._read(f"SELECT host, COUNT(*) {UNCHANGED} AND checked_at >= ? GROUP BY host", begin)))
+        recent = Counter(dict(self._read(f"SELECT hosts.id, COUNT(*) {RECENT} GROUP BY hosts.id", (begin,))))
+        recent.update(
+            dict(self._read(f"SELECT host, COUNT(*) {UNCHANGED} AND checked_at >= ? GROUP BY host", (begin,)))
+        )
         found: dict[str, HostStatus] = {}
         for host, name in self._read("SELECT id, name FROM hosts"):
             one = HostStatus(

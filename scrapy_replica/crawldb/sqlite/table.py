@@ -19,6 +19,10 @@ class Table:
         row = self._read(sql, values).fetchone()
         return row[0] if row is not None else None
 
+    def _column(self, sql: str, *values: object) -> list[Any]:
+        """Return the first column of the rows that *sql* finds."""
+        return [row[0] for row in self._read(sql, values)]
+
     def _number(self, sql: str, *values: object) -> int:
         """Return the number that *sql* counts or adds up."""
         return int(self._read(sql, values).fetchone()[0])
