@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scrapy_replica.crawldb.remote import RemotePage
 from scrapy_replica.crawldb.sqlite.connection import Connection, signed
 from scrapy_replica.crawldb.sqlite.hosts import HostTable
-from scrapy_replica.crawldb.sqlite.table import Table
+from scrapy_replica.crawldb.sqlite.table import OF_HOST, Table
 from scrapy_replica.records import Novelty
 
 
@@ -262,8 +262,7 @@ class PageTable(Table):
 
     def failed_on(self, host: str) -> list[int]:
         """Return the ids of the URLs on *host* that were fetched and brought no page."""
-        sql = "SELECT url FROM pages WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND status IS NOT 200"
-        return self._column(sql, host)
+        return self._column(f"SELECT url FROM pages WHERE {OF_HOST} AND status IS NOT 200", host)
 
     def judgement(self, url_id: int) -> Judgement | None:
         """Return (signature, novelty, twin) of the page of that URL as last read; ``None`` if it was not."""

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.reader import VerdictView
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, WAITING
-from scrapy_replica.crawldb.sqlite.status import HELD, OF_HOST, TRAFFIC, ViewReader
+from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC, ViewReader
+from scrapy_replica.crawldb.sqlite.table import OF_HOST
 from scrapy_replica.crawldb.status import Traffic
 from scrapy_replica.decision import SAVING, Reason
 from scrapy_replica.records import Novelty

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scrapy_replica.crawldb.sqlite.schema import DONE
-from scrapy_replica.crawldb.sqlite.table import Table
+from scrapy_replica.crawldb.sqlite.table import OF_HOST, Table
 from scrapy_replica.words.phrases import passed
 
 
@@ -158,8 +158,7 @@ class RevisitTable(Table):
     def believed_of(self, host: str, most: int) -> list[History]:
         """Return the histories of at most so many URLs of *host* whose last visit was answered by 304."""
         rows = self._read(
-            f"SELECT {COLUMNS} FROM revisits INDEXED BY believed"
-            " WHERE host IN (SELECT id FROM hosts WHERE name = ?) AND believed > 0 LIMIT ?",
+            f"SELECT {COLUMNS} FROM revisits INDEXED BY believed WHERE {OF_HOST} AND believed > 0 LIMIT ?",
             (host, most),
         )
         return [_history(row) for row in rows]

@@ -28,7 +28,8 @@ from scrapy_replica.crawldb.revisits import RevisitTable
 from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, damaged, told
 from scrapy_replica.crawldb.sqlite.schema import STATES
-from scrapy_replica.crawldb.sqlite.status import OF_HOST, SUPPRESSED, StatusReader, ViewReader
+from scrapy_replica.crawldb.sqlite.status import SUPPRESSED, StatusReader, ViewReader
+from scrapy_replica.crawldb.sqlite.table import OF_HOST
 from scrapy_replica.crawldb.status import Status
 from scrapy_replica.crawldb.tables import TableReader
 from scrapy_replica.crawldb.texts import TextTable

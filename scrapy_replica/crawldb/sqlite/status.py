@@ -17,7 +17,7 @@ from scrapy_replica.crawldb.revisits import LAST_PASS, Pass
 from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
 from scrapy_replica.crawldb.samples import SampleTable
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, WAITING
-from scrapy_replica.crawldb.sqlite.table import Table
+from scrapy_replica.crawldb.sqlite.table import OF_HOST, Table
 from scrapy_replica.crawldb.status import ClaimFigures, HostStatus, Status, Traffic
 from scrapy_replica.crawldb.verdicts import COLUMNS, verdict_of
 from scrapy_replica.decision import Action, Reason
@@ -41,8 +41,6 @@ RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at >=
 
 
 SUPPRESSED = f"FROM suppressed JOIN urls ON urls.id = suppressed.url WHERE urls.state = {DROPPED} AND"
-
-OF_HOST = "host IN (SELECT id FROM hosts WHERE name = ?)"
 
 HOLDING = "FROM verdicts WHERE standing = 'in force'"
 

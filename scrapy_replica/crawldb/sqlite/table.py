@@ -6,6 +6,9 @@ from typing import Any
 
 from scrapy_replica.crawldb.sqlite.connection import Connection
 
+OF_HOST = "host IN (SELECT id FROM hosts WHERE name = ?)"
+"""Condition on the rows of a host, which has a number for each of its download slots."""
+
 
 class Table:
     """Some tables of the database behind a *connection*."""
