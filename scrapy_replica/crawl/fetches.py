@@ -7,8 +7,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from scrapy_replica.claim import Restoration, Why
+from scrapy_replica.crawl.claims.made_requests import MadeRequests
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl
-from scrapy_replica.crawl.made_requests import MadeRequests
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
 from scrapy_replica.crawldb.pages import MISSING, NOT_MODIFIED, Fetched, is_absent

@@ -187,11 +187,7 @@ class PageTable(Table):
         self._write("UPDATE pages SET is_news = 1 WHERE url = ?", (url_id,))
 
     def forget_marks(self, host: str) -> None:
-        self._write(
-            "UPDATE pages SET mark = NULL, neighbours = NULL"
-            " WHERE host = (SELECT id FROM hosts WHERE name = ?) AND mark IS NOT NULL",
-            (host,),
-        )
+        self._write(f"UPDATE pages SET mark = NULL, neighbours = NULL WHERE {OF_HOST} AND mark IS NOT NULL", (host,))
 
     def set_content(
         self, url_id: int, content: int | None, cluster: int | None, aliases: str | None, leads: bytes

@@ -129,16 +129,15 @@ class SampleTable(Table):
         return sorted({*self._column(sql, Outcome.SAME.value, Kind.MIRROR.value)})
 
     def with_brought(self) -> list[tuple[int, int]]:
-        """Return (id, key of the representative) of a mirror's samples that were the same, and of which a callback made
-        up requests that brought items.
+        """Return (id, key of the representative) of samples that were the same, and of which a callback made up
+        requests that brought items; not those of rules, which ask about that themselves.
         """
         sql = (
             "SELECT DISTINCT samples.url, representative FROM items CROSS JOIN samples ON samples.url = items.url"
-            " WHERE brought IS NOT NULL AND pass = 0 AND outcome = ?1 AND representative IS NOT NULL"
-            " AND (claim > ?2 || ' ' AND claim < ?2 || '!' OR claim > ?3 || ' ' AND claim < ?3 || '!')"
+            " WHERE brought IS NOT NULL AND pass = 0 AND outcome = ? AND representative IS NOT NULL"
+            " AND claim NOT LIKE 'rule%'"
         )
-        rows = self._read(sql, (Outcome.SAME.value, Kind.MIRROR.value, Kind.FETCHED.value))
-        return [(url_id, key) for url_id, key in rows]
+        return self._read(sql, (Outcome.SAME.value,)).fetchall()
 
     def beside(self, claim: Claim) -> tuple[int, int]:
         """Return of how many samples of *claim* that were the same, and have the text of their representatives, what

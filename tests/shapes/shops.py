@@ -119,6 +119,47 @@ def chain(n: int) -> Scenario:
     return scenario("stores with a host each", "A chain's pages, the same but for phone numbers.", answer, spider=Chain)
 
 
+class Asking(Products):
+    """Asks for the stock of each product in its city, with what it knows of the host."""
+
+    url = ""
+
+    def parse(self, response: Any) -> Any:
+        city = response.url.partition("://")[2].partition(".")[0]
+        if "/product/" in response.url:
+            told = {"name": response.css("h1::text").get(), "city": city}
+            url = self.url.format(number=response.url.rpartition("/")[2], city=city)
+            yield response.follow(url, self.stock, cb_kwargs=told)
+        yield from response.follow_all(css="a")
+
+    def stock(self, response: Any, name: str, city: str) -> Any:
+        yield {"name": name, "city": city, "stock": response.css(".stock::text").get()}
+
+
+class AskingApi(Asking):
+    url = "https://api.shop.example/stock?number={number}&city={city}"
+
+
+class AskingShop(Asking):
+    url = "/stock/{number}"
+
+
+def cities(n: int, name: str, tried: str, spider: type[Asking]) -> Scenario:
+    """*n* products on the same pages in each of four cities, of which the first leads to the others."""
+    hosts = [f"{city}.shop.example" for city in ("paris", "lyon", "nice", "lille")]
+
+    def answer(place: Place) -> str | None:
+        if place.path.startswith("/stock"):
+            city, number = place.args.get("city", place.host.partition(".")[0]), place.args.get("number", place.number)
+            said = f"<p class='stock'>{drawn(city, number).randint(1, 9999)}</p>"
+            return page(said if place.args else f"<main><p>{text('stock')}</p>{said}</main>", title="Stock")
+        if place.path == "/":
+            return front(n, hosts)
+        return product_page(place.number, []) if place.path.startswith("/product/") else None
+
+    return scenario(name, tried, answer, seeds=[f"https://{hosts[0]}/"], spider=spider)
+
+
 def languages(n: int, *, are_hosts: bool) -> Scenario:
     """*n* products in three languages: the script is translated, the text is not."""
     spoken = ("en", "de", "fr")
@@ -265,6 +306,13 @@ SHAPES = [
     ),
     Shape(make=tenants, small=20, full=60, fast_modes=BOTH),
     Shape(make=chain, small=8, full=40, fast_modes=BOTH),
+    *(
+        Shape(make=partial(cities, name=name, tried=tried, spider=spider), small=40, full=60, fast_modes=BOTH)
+        for name, tried, spider in (
+            ("cities by an API", "Only what a callback asks an API for differs.", AskingApi),
+            ("cities by a page", "The callback of a page that no page leads to is told the city.", AskingShop),
+        )
+    ),
     Shape(make=partial(languages, are_hosts=False), small=30, full=100),
     Shape(make=partial(languages, are_hosts=True), small=30, full=100, fast_modes=BOTH),
     Shape(make=variants, small=15, full=60),
