@@ -520,16 +520,17 @@ class CrawlDBContract:
 
     @pytest.mark.parametrize("work", [Work(Claim.read("mirror a of b")), Work(None, 77, is_anew=True)])
     def test_what_is_saved_again_meanwhile_stays_so(self, db, work):
+        mirror = Claim.read("mirror a of b")
         ids = enter(db, "a/1", "a/2", "a/3")
         for url_id in ids:
             db.urls.drop(url_id)
-        db.suppressed.enter([Suppressed(url_id, Claim.read("mirror a of b"), 77) for url_id in ids])
+        db.suppressed.enter([Suppressed(url_id, mirror, 77) for url_id in ids])
         db.suppressed.enter([Suppressed(ids[0], Claim.read("rule 1"), 77)])
-        assert [one.id for one in db.suppressed.restore(work, 2)] == ids[:2]
+        assert [one.id for one in db.suppressed.restore(work, 2, of=mirror)] == ids[:2]
         db.urls.drop(ids[0])
-        db.suppressed.enter([Suppressed(ids[0], Claim.read("mirror a of b"), 77)])
-        assert [one.id for one in db.suppressed.restore(work, 2, after=ids[1])] == ids[2:]
-        assert db.suppressed.restore(work, 2, after=ids[2]) == []
+        db.suppressed.enter([Suppressed(ids[0], mirror, 77)])
+        assert [one.id for one in db.suppressed.restore(work, 2, after=ids[1], of=mirror)] == ids[2:]
+        assert db.suppressed.restore(work, 2, after=ids[2], of=mirror) == []
 
     def test_what_was_demoted_is_raised_again(self, db):
         ids = enter(db, "a/1", is_demoted=True) + enter(db, "b/1", score=-1.0)

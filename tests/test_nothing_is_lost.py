@@ -241,8 +241,7 @@ class TestPayloads:
             start_urls = (TOP,)
 
             def parse(self, response):
-                for number in range(20):
-                    url = f"http://b.example/{number}"
+                for url in (f"http://{host}.example/{number}" for number in range(20) for host in "ab"):
                     yield Request(url, self.parse_one, meta={"seen": self.seen}, errback=lambda failure: None)
 
             def parse_one(self, response):

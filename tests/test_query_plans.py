@@ -153,6 +153,8 @@ def use(db, folder):
     items.enter({1})
     items.keep(1, {1})
     items.know({1})
+    items.add_brought(1, {2})
+    assert items.brought(1) == {2}
     assert (items.of_page(1), items.are_given()) == ({1}, True)
     with db.span():
         use_urls(urls, suppressed)
@@ -341,6 +343,7 @@ def use_pages(pages, visits, ledger, samples):
     samples.overturn(1)
     assert samples.beside(Claim.read("mirror a of b")) == (0, 0)
     samples.leading_further()
+    assert samples.with_brought(Claim.read("mirror a of b")) == []
     assert samples.left() == []
     samples.retire("before: ")
     assert len(samples.tested()) == 1

@@ -138,7 +138,7 @@ class Intake:
             url = decision.url
             if decision.action is not Action.REWRITE or url is None:
                 break
-            if self._has_own_arguments(new, url):
+            if decision.reason in TESTED and self._has_own_arguments(new, url):
                 decision = FETCH
                 break
             dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.copy(new.payload))
@@ -289,10 +289,9 @@ class Intake:
         # A budget is one of new pages, and this one was fetched before.
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
             return True
-        if decision.url is not None and self._has_own_arguments(taken, decision.url):
-            return True
-        # What a person orders holds for samples, too.
-        if decision.reason in TESTED and self._samples.is_sample(taken.id):
+        # What a person orders holds for samples, too, and whatever a callback is told.
+        is_own = decision.url is not None and self._has_own_arguments(taken, decision.url)
+        if decision.reason in TESTED and (is_own or self._samples.is_sample(taken.id)):
             return True
         # Where others lead here it is the page of those, not only of the link that it was found by.
         if decision.reason is Reason.PERMALINK and taken.key is not None and self._stands_for_others(taken.key):

@@ -77,22 +77,20 @@ class SuppressedTable(Table):
                 self._representatives.add(representative)
         self._write_many("INSERT OR REPLACE INTO suppressed VALUES (?, ?, ?)", values)
 
-    def restore(self, work: Work, most: int, *, after: int = 0) -> list[Restored]:
+    def restore(self, work: Work, most: int, *, after: int = 0, of: Claim | None = None) -> list[Restored]:
         """Let URLs that *work* is about wait again; exempt where their representative is gone for good.
 
-        :return: at most *most* of them, in the order of their ids and from the one after *after* on; empty when none is
-            left. What is suppressed again meanwhile stays so.
+        :param of: of what one page stood for, that which this claim suppressed.
+        :return: at most *most* of them, those of a claim in the order of their ids and from the one after *after* on;
+            empty when none is left.
         """
-        if work.claim is not None:
-            sql = "SELECT url, representative FROM suppressed WHERE claim = ? AND url > ? ORDER BY url LIMIT ?"
-            rows = self._read(sql, (str(work.claim), after, most))
-        else:
-            # Of several claims that suppressed a URL each has a row.
-            sql = (
-                "SELECT DISTINCT url, representative FROM suppressed WHERE representative = ? AND url > ?"
-                " ORDER BY url LIMIT ?"
-            )
-            rows = self._read(sql, (work.representative, after, most))
+        claim, key = work.claim or of, work.representative
+        conditions: dict[str, str | int] = {} if key is None else {"representative = ?": key}
+        if claim is not None:
+            conditions |= {"claim = ?": str(claim), "url > ?": after}
+        order = "" if claim is None else "ORDER BY url"
+        sql = f"SELECT url, representative FROM suppressed WHERE {' AND '.join(conditions)} {order} LIMIT ?"
+        rows = self._read(sql, (*conditions.values(), most))
         return self._restore(dict(rows.fetchall()), is_exempt=work.claim is None and not work.is_anew)
 
     def restore_one(self, url_id: int) -> None:

@@ -128,16 +128,15 @@ class SampleTable(Table):
         )
         return sorted({*self._column(sql, Outcome.SAME.value, Kind.MIRROR.value)})
 
-    def with_brought(self) -> list[tuple[int, int]]:
-        """Return (id, key of the representative) of samples that were the same, and of which a callback made up
-        requests that brought items; not those of rules, which ask about that themselves.
+    def with_brought(self, claim: Claim) -> list[tuple[int, int]]:
+        """Return (id, key of the representative) of samples of *claim* that were the same, and of which a callback made
+        up requests that brought items.
         """
         sql = (
-            "SELECT DISTINCT samples.url, representative FROM items CROSS JOIN samples ON samples.url = items.url"
-            " WHERE brought IS NOT NULL AND pass = 0 AND outcome = ? AND representative IS NOT NULL"
-            " AND claim NOT LIKE 'rule%'"
+            "SELECT samples.url, representative FROM samples CROSS JOIN items ON items.url = samples.url"
+            " WHERE claim = ? AND pass = 0 AND outcome = ? AND representative IS NOT NULL AND brought IS NOT NULL"
         )
-        return self._read(sql, (Outcome.SAME.value,)).fetchall()
+        return self._read(sql, (str(claim), Outcome.SAME.value)).fetchall()
 
     def beside(self, claim: Claim) -> tuple[int, int]:
         """Return of how many samples of *claim* that were the same, and have the text of their representatives, what

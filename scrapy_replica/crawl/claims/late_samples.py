@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -107,7 +107,8 @@ class LateSamples:
             return True
         self._drawn.clear()
         self._look_further()
-        self._claims.refute(self._settling.settle_left() + self._settling.settle_brought())
+        self._claims.refute(self._settling.settle_left())
+        self._claims.refute(self._settling.settle_brought([*self._pages_for_pages()]))
         is_asked = self.look_back() | self._restorer.has_work | self._look_into_traps()
         for verdict in self._replicas.holding():
             for claim in (verdict.claim, verdict.claim._replace(kind=Kind.FETCHED)):
@@ -126,6 +127,14 @@ class LateSamples:
         if not is_asked:
             self._store.set_meta(LOOKED, json.dumps([self._pass, self._store.urls.last_id]).encode())
         return is_asked
+
+    def _pages_for_pages(self) -> Iterator[Claim]:
+        """Yield the claims by which one page stands for another, but for those of rules."""
+        for verdict in self._replicas.holding():
+            yield verdict.claim
+            yield verdict.claim._replace(kind=Kind.FETCHED)
+        for kind in (Kind.SCHEME, Kind.NAME, Kind.PERMALINK, Kind.LINKS):
+            yield from self._store.suppressed.claims(kind)
 
     @property
     def _pass(self) -> int:

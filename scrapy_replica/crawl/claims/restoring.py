@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scrapy_replica.claim import Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawldb.claims import Restored
 from scrapy_replica.crawldb.contract import CrawlDB, State
 from scrapy_replica.decision import Reason
 
@@ -43,6 +44,8 @@ class _Job:
     """This process says when it is done."""
     done: int = 0
     """Id of the last URL that came back: what is suppressed again meanwhile stays so."""
+    claims: list[Claim] | None = None
+    """Of what one page stood for, the claims by which URLs are still to come back."""
 
 
 class Restorer:
@@ -119,7 +122,7 @@ class Restorer:
             return set()
         work, job = next(iter(self._jobs.items()))
         keys = self._awaited_by(work.claim) if not job.done else set()
-        restored = self._store.suppressed.restore(work, SLICE, after=job.done)
+        restored = self._slice(work, job)
         if not restored:
             if job.is_own:
                 if self._store.is_shared:
@@ -132,6 +135,22 @@ class Restorer:
                 self._log.record_restored(one.id, one.url, job.reason, job.restoration)
         job.done = restored[-1].id
         return keys | {one.representative for one in restored if one.representative is not None}
+
+    def _slice(self, work: Work, job: _Job) -> list[Restored]:
+        """Let one slice come back: of what one page stood for claim by claim, each in the order of ids.
+
+        In another order what is suppressed for that page again comes back again, without end.
+        """
+        suppressed = self._store.suppressed
+        if work.representative is None:
+            return suppressed.restore(work, SLICE, after=job.done)
+        if job.claims is None:
+            job.claims = suppressed.claims_for(work.representative)
+        while job.claims:
+            if restored := suppressed.restore(work, SLICE, after=job.done, of=job.claims[0]):
+                return restored
+            job.claims, job.done = job.claims[1:], 0
+        return []
 
     def _awaited_by(self, claim: Claim | None) -> set[int]:
         """Return the keys of what open samples of *claim* wait to be held against."""

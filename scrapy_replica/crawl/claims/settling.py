@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
@@ -157,14 +157,14 @@ class Settling:
                     refuted += self._compare(sample, url_id, None)
         return refuted
 
-    def settle_brought(self) -> list[Claim]:
-        """Hold once more what was the same against its representative, when all is fetched: by what callbacks asked for
-        of the two and stands on neither. Return what this refuted.
+    def settle_brought(self, claims: Iterable[Claim]) -> list[Claim]:
+        """Hold samples of *claims* that were the same once more against their representatives, when all is fetched: by
+        what callbacks asked for that stands on neither. Return what this refuted.
 
         Shops of one chain may have equal pages, and a callback asks for the stock by the name of the host.
         """
         refuted, items = [], self._store.items
-        for url_id, key in self._store.samples.with_brought():
+        for url_id, key in (one for claim in claims for one in self._store.samples.with_brought(claim)):
             known = self._store.urls.known(key)
             other_id = known.id if known is not None else None
             if known is not None and known.state is State.DROPPED:
