@@ -22,7 +22,7 @@ from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.orders import ALLOW, DIFFERENT
 from scrapy_replica.pages.near_duplicates import NearDuplicates
 from scrapy_replica.records import LED, Page, Verdict
-from scrapy_replica.sites.alignment import normal_path, relative, without_session
+from scrapy_replica.sites.alignment import normal_path, relative
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import PageMark, mark_of, path_of
@@ -173,8 +173,7 @@ class Replicas:
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
         known = self.detector.copies.rewritten(verdict.copy, path)
-        bare = without_session(path)
-        canonical, target = known or (verdict.canonical, moved(bare, verdict.copy_prefix, verdict.canonical_prefix))
+        canonical, target = known or (verdict.canonical, moved(path, verdict.copy_prefix, verdict.canonical_prefix))
         origin = self.detector.candidates.host(canonical).origin
         return origin + target if origin and target else None
 
