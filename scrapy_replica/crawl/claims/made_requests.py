@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from scrapy_replica.crawldb.contract import CrawlDB, Permission
 
-MOST = 20_000
-"""Requests remembered, some 4 MB; what comes for those forgotten is the items of no page."""
+MOST, MOST_PAGES = 20_000, 50
+"""Requests remembered, some 10 MB, and pages that wait for what one brings; whoever asks for it later knows that."""
 STEPS = 3
 """Requests made up one after another of which the first page is told what came: a product, its stock, its reviews."""
 
@@ -28,11 +28,14 @@ class MadeRequests:
         """
         known = self._store.urls.find(keys) if keys else {}
         for key in keys:
-            self._pages.setdefault(key, set()).add(url_id)
+            pages = self._pages.setdefault(key, set())
+            if len(pages) < MOST_PAGES:
+                pages.add(url_id)
             if len(self._pages) > MOST:
                 self._pages.popitem(last=False)
-            if key in known and (items := self._store.items.of_page(known[key].id)):
-                self._store.items.add_brought(url_id, items)
+        there = [self._store.items.of_page(one.id) or () for one in known.values()]
+        if brought := frozenset[int]().union(*there):
+            self._store.items.add_brought(url_id, brought)
         return any(key not in known or known[key].parent == url_id for key in keys)
 
     def brought(self, url_id: int, items: Collection[int]) -> None:
