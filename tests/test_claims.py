@@ -899,6 +899,29 @@ def test_what_was_dropped_there_comes_back_as_it_was_asked_for(db, is_known):
 
 
 class TestRestoring:
+    def test_what_a_page_stands_for_again_does_not_come_back_without_end(self, db):
+        """A callback got the redirect of that page itself: it brought nothing, and a rule names it as before."""
+        urls, target = pages_of(MIRROR, 150), f"http://{MIRROR}/target.html"
+        ids, rules = enter(db, *urls), [Claim(Kind.RULE, "1"), Claim(Kind.RULE, "2")]
+
+        def drop(url_ids):
+            for url_id in url_ids:
+                db.urls.drop(url_id)
+            db.suppressed.enter(Suppressed(url_id, rule, key(target)) for url_id in url_ids for rule in rules)
+
+        crawl = crawl_on(db)
+        drop(ids)
+        crawl.claims.restore_for(key(target), Why.GONE, target, is_anew=True)
+        came_back = Counter()
+        for _ in range(10):
+            crawl.restorer.work()
+            waiting = [row.id for row in iter(db.urls.take, None)]
+            came_back.update(waiting)
+            drop(waiting)
+        assert not crawl.restorer.has_work
+        assert came_back.keys() == {*ids}
+        assert max(came_back.values()) <= len(rules)
+
     def test_work_goes_on_after_a_kill(self, tmp_path):
         db = SqliteCrawlDB(tmp_path, "x")
         enter(db, *pages_of(CANONICAL, 250))
