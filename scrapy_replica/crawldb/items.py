@@ -76,10 +76,7 @@ class ItemTable(Table):
 
     def add_brought(self, url_id: int, items: Collection[int]) -> None:
         """Keep which items a request brought that a callback made up of the page of that URL, beside those before."""
-        sql, before = (
-            "INSERT INTO items VALUES (?, X'', ?) ON CONFLICT DO UPDATE SET brought = ?2",
-            self.brought(url_id),
-        )
+        before = self.brought(url_id)
         if not before.issuperset(items):
             sql = "INSERT INTO items VALUES (?, X'', ?) ON CONFLICT DO UPDATE SET brought = excluded.brought"
             self._write(sql, (url_id, _packed(before.union(items))))
