@@ -13,6 +13,7 @@ from zlib import crc32
 
 import mmh3
 
+from scrapy_replica.address import origin_of
 from scrapy_replica.records import Page
 from scrapy_replica.sites.alignment import relative
 from scrapy_replica.sites.language import guess_language
@@ -39,12 +40,12 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)*(?:\.?(?:a|b|rc|dev)\d+)?")
 _NAMED = re.compile(r"(.+)\s(?:[-\u2013\u2014|\u00b7\u2022\u00bb\u00ab:/]|::)\s\D*")
 """A title that may end with the name of its host: what stands there and has a number may be a version or a year."""
 _BARE_BITS = 0xFFFF
-_FORMAT = struct.Struct("<QQIIHI2sIQBB")
+_FORMAT = struct.Struct("<QQIIHI2sHIQBB")
 
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The traces of one page that tell copies from other pages; 110 to 142 bytes packed."""
+    """The traces of one page that tell copies from other pages; 112 to 144 bytes packed."""
 
     simhash: int | None
     signature: int
@@ -58,6 +59,8 @@ class PageMark:
     words: int
     language: str | None
     sketch: bytes | None
+    links: int = 0
+    """Links to its own host, at most 65,535."""
     offers: int | None = 0
     """Hash of the prices that it states and of what it says of stock, 0 where it does not; ``None`` where nobody knows
     what it states."""
@@ -83,6 +86,7 @@ class PageMark:
             self.bare_title,
             min(self.words, 2**31 - 1) << 1 | (self.simhash is not None),
             (self.language or "").encode("ascii"),
+            self.links,
             self.offers or 0,
             self.items,
             len(self.numbers),
@@ -94,7 +98,7 @@ class PageMark:
     def unpack(cls, packed: bytes) -> PageMark:
         if len(packed) < _FORMAT.size:
             raise ValueError(f"a page mark of {len(packed)} bytes")
-        simhash, signature, title, pattern, bare_title, words, language, offers, items, n_main, n_around = (
+        simhash, signature, title, pattern, bare_title, words, language, links, offers, items, n_main, n_around = (
             _FORMAT.unpack_from(packed)
         )
         start = _FORMAT.size + n_main
@@ -110,6 +114,7 @@ class PageMark:
             words >> 1,
             language.rstrip(b"\0").decode("ascii") or None,
             packed[end:] or None,
+            links,
             offers,
             packed[_FORMAT.size : start],
             packed[start:end],
@@ -131,6 +136,7 @@ def mark_of(page: Page) -> PageMark:
         words=page.words,
         language=language,
         sketch=sketch(page.text),
+        links=_own_links(page),
         offers=_hash32("\n".join(sorted(page.facts.offers))),
         numbers=numbers_sketch(page.facts.numbers),
         around=numbers_sketch(page.facts.numbers_around),
@@ -159,6 +165,11 @@ def have_one_title(a: PageMark, b: PageMark) -> bool:
 def have_one_text(a: PageMark, b: PageMark) -> bool:
     """Tell whether two pages have one main text as a whole, whatever of it is taken for the frame of their hosts."""
     return a.signature == b.signature != 0
+
+
+def _own_links(page: Page) -> int:
+    origin = f"{origin_of(page.url)}/"
+    return min(sum(link.url.startswith(origin) for link in page.links), 2**16 - 1)
 
 
 def state_others(a: PageMark, b: PageMark) -> bool:

@@ -25,6 +25,9 @@ MUCH = 2
 ALIKE = 4
 """Samples of a mirror that say the same beside their text as well, and so many times those that do not, after which one
 that says something else there is another page."""
+LINKS, FEW_LINKS = 4, 10
+"""A sample with more than so many times the links of its representative, and so many more, leads further, and is
+another page. Menus around every page of a copy make up to three times as many links to its own site."""
 
 
 def compared(page: Trace, representative: Trace, *, is_beside_told: bool) -> Outcome:
@@ -43,6 +46,7 @@ def compared(page: Trace, representative: Trace, *, is_beside_told: bool) -> Out
     if page.mark is not None and representative.mark is not None:
         mine, theirs = PageMark.unpack(page.mark), PageMark.unpack(representative.mark)
         is_same = is_same_page(mine, theirs) or is_part_of(mine, theirs)
+        is_same = is_same and mine.links <= LINKS * theirs.links + FEW_LINKS
     elif page.simhash is not None and representative.simhash is not None:
         is_same = is_same or (page.simhash ^ representative.simhash).bit_count() <= SAME_PAGE_BITS
     return Outcome.SAME if is_same else Outcome.OTHER
