@@ -25,7 +25,7 @@ MUCH = 2
 ALIKE = 4
 """Samples of a mirror that say the same beside their text as well, and so many times those that do not, after which one
 that says something else there is another page."""
-LINKS, FEW_LINKS = 4, 10
+LINKS, FEW_LINKS = 4, 3
 """A sample with more than so many times the links of its representative, and so many more, leads further, and is
 another page. Menus around every page of a copy make up to three times as many links to its own site."""
 
