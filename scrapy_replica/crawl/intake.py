@@ -42,6 +42,11 @@ class Entry(NamedTuple):
     is_for_claim: bool = False
     """So it does by a claim: that URL comes back when the claim ends."""
 
+    @property
+    def needs_control(self) -> bool:
+        """Whether it is a sample, which is worth nothing without the page that it is held against."""
+        return self.decision.action is Action.FETCH and self.decision.url is not None
+
 
 class Intake:
     """Enters URLs as decided, and decides about those that were taken.
@@ -94,7 +99,7 @@ class Intake:
             made = self._entries(*self._as_of_now(new, decision), pending, moved_by=moved_by)
             places.append((len(rows), len(rows) + len(made) - 1))
             rows += made
-        rows += filter(None, (self._control(rows[last]) for _, last in places))
+        rows += [self._control(rows[last]) for _, last in places if rows[last].needs_control]
         found = self._store.urls.discover([row.new for row in rows])
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._note_entered(row, url_id, what)
@@ -132,18 +137,17 @@ class Intake:
         rows: list[Entry] = []
         for _ in range(MAX_REWRITES):
             own = self._under_own_key(new, decision)
+            if decision.reason in TESTED and self._would_mix(new, decision.url):
+                new, decision = own, FETCH
+                break
             decision = self.draw(new.url, own.key, decision, pending)
             if decision.is_sampled:
                 new = own
-            url = decision.url
-            if decision.action is not Action.REWRITE or url is None:
-                break
-            if decision.reason in TESTED and self._has_own_arguments(new, url):
-                decision = FETCH
+            if decision.action is not Action.REWRITE or decision.url is None:
                 break
             dropped = own._replace(key=self.key(new.url), is_dropped=True, payload=self._payloads.copy(new.payload))
             rows.append(_entry(dropped, decision, moved_by))
-            new, moved_by = self._moved(new, url), decision
+            new, moved_by = self._moved(new, decision.url), decision
             decision = self._decide_moved(new)
         else:
             decision = FETCH
@@ -155,14 +159,13 @@ class Intake:
             new = new._replace(is_demoted=True)
         return [*rows, _entry(new, decision, moved_by)]
 
-    def _has_own_arguments(self, asked: NewUrl | UrlRow, url: str) -> bool:
-        """Tell whether the callback of what is *asked* for is told something, and nobody asked for *url*, on another
-        host, by itself.
-
-        What it is told may be of its own host: with a page of the other it would make an item of two.
+    def _would_mix(self, asked: NewUrl | UrlRow, url: str | None) -> bool:
+        """Tell whether a callback that is told something would get, for what is *asked* for, a page of another host, at
+        *url*, that nobody asked for by itself: it may be told of its own host, and make one item of two.
         """
-        is_away = host_of(url) != asked.host and self._payloads.has_arguments(asked.payload)
-        return is_away and not self._store.urls.find([self.key(url)])
+        if url is None or host_of(url) == asked.host or not self._payloads.has_arguments(asked.payload):
+            return False
+        return not self._store.urls.find([self.key(url)])
 
     def _under_own_key(self, new: NewUrl, decision: Decision) -> NewUrl:
         """Return *new* under the key of its URL: a request that is rewritten has the fingerprint of the other URL."""
@@ -183,13 +186,11 @@ class Intake:
         payload = new.payload if is_here else self._payloads.moved(new.payload, url)
         return new._replace(url=url, host=host_of(url), key=self.key(url), payload=payload)
 
-    def _control(self, row: Entry) -> Entry | None:
-        """Return the row of the page that is to be held against *row*, if that is a sample."""
-        url = row.decision.url
-        if row.decision.action is not Action.FETCH or url is None or self._has_own_arguments(row.new, url):
-            return None
+    def _control(self, row: Entry) -> Entry:
+        """Return the row of the page that a sample is held against."""
+        assert row.decision.url is not None
         new = row.new._replace(payload=self._payloads.copy(row.new.payload))
-        return _entry(self._moved(new, url), FETCH, row.decision)
+        return _entry(self._moved(new, row.decision.url), FETCH, row.decision)
 
     def representative_of(self, url: str) -> str:
         """Return the URL that stands for *url* as things are by now; *url* itself if none does."""
@@ -290,8 +291,7 @@ class Intake:
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
             return True
         # What a person orders holds for samples, too, and whatever a callback is told.
-        is_own = decision.url is not None and self._has_own_arguments(taken, decision.url)
-        if decision.reason in TESTED and (is_own or self._samples.is_sample(taken.id)):
+        if decision.reason in TESTED and (self._samples.is_sample(taken.id) or self._would_mix(taken, decision.url)):
             return True
         # Where others lead here it is the page of those, not only of the link that it was found by.
         if decision.reason is Reason.PERMALINK and taken.key is not None and self._stands_for_others(taken.key):
@@ -349,7 +349,7 @@ class Intake:
         One that *is_late* is entered in any case; tell whether it was.
         """
         key = self.key(url)
-        if not self._may_ask(row, url) or self._has_own_arguments(row, url) or self._store.urls.find([key]):
+        if not self._may_ask(row, url) or self._would_mix(row, url) or self._store.urls.find([key]):
             return False
         new = self._moved(self._like(row), url)
         decision = self._decide_moved(new)
@@ -371,7 +371,7 @@ class Intake:
             return None
         if dropped := self._restorer.restore_urls({self.key(url): url}, Restoration(why, failed.url)):
             return dropped[0]
-        if self._has_own_arguments(failed, url):
+        if self._would_mix(failed, url):
             return None
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]

@@ -71,28 +71,27 @@ class ItemTable(Table):
 
     def keep(self, url_id: int, items: Collection[int]) -> None:
         """Keep which items the page of that URL gave, in place of what is known of it."""
-        sql = "INSERT INTO items (url, sketch) VALUES (?, ?) ON CONFLICT DO UPDATE SET sketch = excluded.sketch"
-        self._write(sql, (url_id, _packed(items)))
+        self._write("INSERT OR REPLACE INTO items VALUES (?, ?)", (url_id, _packed(items)))
 
     def add_brought(self, url_id: int, items: Collection[int]) -> None:
         """Keep which items a request brought that a callback made up of the page of that URL, beside those before."""
         before = self.brought(url_id)
         if not before.issuperset(items):
-            sql = "INSERT INTO items VALUES (?, X'', ?) ON CONFLICT DO UPDATE SET brought = excluded.brought"
-            self._write(sql, (url_id, _packed(before.union(items))))
+            self._write("INSERT OR REPLACE INTO brought VALUES (?, ?)", (url_id, _packed(before.union(items))))
 
     def of_page(self, url_id: int) -> frozenset[int] | None:
         """Return the sketch of the items of the page of that URL, ``None`` where it gave none."""
-        return _unpacked(self._cell("SELECT sketch FROM items WHERE url = ?", url_id)) or None
+        sketch = self._cell("SELECT sketch FROM items WHERE url = ?", url_id)
+        return _unpacked(sketch) if sketch is not None else None
 
     def brought(self, url_id: int) -> frozenset[int]:
         """Return the sketch of what requests brought that a callback made up of the page of that URL."""
-        return _unpacked(self._cell("SELECT brought FROM items WHERE url = ?", url_id))
+        return _unpacked(self._cell("SELECT sketch FROM brought WHERE url = ?", url_id) or b"")
 
 
 def _packed(items: Collection[int]) -> bytes:
     return np.array(heapq.nsmallest(SKETCH, items), dtype="<i8").tobytes()
 
 
-def _unpacked(sketch: bytes | None) -> frozenset[int]:
-    return frozenset(np.frombuffer(sketch, dtype="<i8").tolist()) if sketch else frozenset()
+def _unpacked(sketch: bytes) -> frozenset[int]:
+    return frozenset(np.frombuffer(sketch, dtype="<i8").tolist())

@@ -133,8 +133,8 @@ class SampleTable(Table):
         up requests that brought items.
         """
         sql = (
-            "SELECT samples.url, representative FROM samples CROSS JOIN items ON items.url = samples.url"
-            " WHERE claim = ? AND pass = 0 AND outcome = ? AND representative IS NOT NULL AND brought IS NOT NULL"
+            "SELECT samples.url, representative FROM samples CROSS JOIN brought ON brought.url = samples.url"
+            " WHERE claim = ? AND pass = 0 AND outcome = ? AND representative IS NOT NULL"
         )
         return self._read(sql, (str(claim), Outcome.SAME.value)).fetchall()
 

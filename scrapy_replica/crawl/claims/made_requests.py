@@ -48,8 +48,7 @@ class MadeRequests:
 
     def _makers(self, url_id: int) -> Collection[int]:
         """Return the ids of the pages of which a callback made up the request for the URL of that id."""
-        key = self._store.urls.key_of(url_id)
-        if key is not None and key in self._pages:
-            return self._pages[key]
         row = self._store.urls.row(url_id)
+        if row.key is not None and row.key in self._pages:
+            return self._pages[row.key]
         return [row.parent] if row.permission is Permission.AS_ASKED and row.parent is not None else []

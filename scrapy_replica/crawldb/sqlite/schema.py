@@ -86,8 +86,11 @@ CREATE TABLE pages (
 );
 CREATE TABLE items (                  -- what callbacks made of pages
     url INTEGER PRIMARY KEY,          -- urls.id
-    sketch BLOB NOT NULL,             -- the 64 least hashes of its items, 8 bytes each
-    brought BLOB                      -- the same of what requests brought that the callback made up
+    sketch BLOB NOT NULL              -- the 64 least hashes of its items, 8 bytes each
+);
+CREATE TABLE brought (                -- what requests brought that callbacks made up of pages
+    url INTEGER PRIMARY KEY,          -- urls.id of the page
+    sketch BLOB NOT NULL              -- as in items
 );
 CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
     hash INTEGER PRIMARY KEY
