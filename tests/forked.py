@@ -7,12 +7,15 @@ They are forked from one process that imported these and did nothing else. What 
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import itertools
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from multiprocessing import get_context
 from pathlib import Path
@@ -53,7 +56,11 @@ class Program:
     def wait(self, timeout=None):
         """Wait for its end, and return its exit code."""
         self._process.join(timeout)
-        assert self.poll() is not None, f"it runs for more than {timeout} s"
+        if self.poll() is None:
+            self.send_signal(signal.SIGUSR2)  # it tells where it is
+            time.sleep(1)
+            told = self._files[1].read_text(encoding="utf-8")
+            raise AssertionError(f"it runs for more than {timeout} s:\n{told}")
         return self.poll()
 
     def kill(self):
@@ -81,6 +88,7 @@ def _begin(command, cwd, environment, files, is_strict):
         opened = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(opened, number)
         os.close(opened)
+    faulthandler.register(signal.SIGUSR2, 2)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)

@@ -74,7 +74,11 @@ class Process:
 
     def ended(self, seconds=120):
         """Wait for its end, and return its statistics."""
-        out, error = self.process.communicate(timeout=seconds)
+        try:
+            out, error = self.process.communicate(timeout=seconds)
+        except AssertionError:
+            print(self.name, self.log.read_text() if self.log.exists() else "without a log")
+            raise
         self.code = self.process.poll()
         self.told = error + (self.log.read_text() if self.log.exists() else "")
         return json.loads(out) if out else {}
