@@ -53,7 +53,7 @@ class TestEnds:
     def test_redis_is_away_for_a_while(self, started, redis_server):
         with NumberedWeb(300, seconds=0.05).serving() as web:
             redis_server.stop()
-            redis_server.start(appendonly="yes", appendfsync="always")
+            redis_server.start(appendonly="yes")
             both = [started("topic", name, seeds=web.of(0)) for name in ("one", "two")]
             until(lambda: len(web.asked) > 60)
             redis_server.stop()
