@@ -1,4 +1,4 @@
-"""Full collections of the garbage collector stay short, and still collect."""
+"""Collections of the garbage collector stay short, and still collect."""
 
 from __future__ import annotations
 
@@ -92,11 +92,31 @@ def test_young_objects_are_looked_at_less_often_while_a_crawl_runs(long_lived):
     assert during > gc.get_threshold() == (700, 10, 10)
 
 
-def test_who_set_when_to_collect_keeps_it():
+def test_what_takes_long_comes_sooner(long_lived, monkeypatch):
+    young, *_ = gc.get_threshold()
+    monkeypatch.setattr(garbage, "LONG", 60.0)
+    gc.collect(0)
+    assert gc.get_threshold() == (young, 10, 10)
+    monkeypatch.setattr(garbage, "LONG", 0.0)
+    gc.collect(2)
+    assert gc.get_threshold() == (young, 10, 5), "full ones alone: of young objects there are not too many"
+    gc.collect(0)
+    assert gc.get_threshold() == (young // 2, 5, 2)
+    for _ in range(10):
+        gc.collect(0)
+    assert gc.get_threshold() == garbage.LEAST
+    long_lived.close()
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+@pytest.mark.parametrize("generation", [0, 1, 2])
+def test_who_set_when_to_collect_keeps_it(generation, monkeypatch):
+    monkeypatch.setattr(garbage, "LONG", 0.0)
     gc.set_threshold(800, 9, 8)
     spared = LongLived()
     try:
         spared.open()
+        gc.collect(generation)
         assert gc.get_threshold() == (800, 9, 8)
         spared.close()
         assert gc.get_threshold() == (800, 9, 8)
