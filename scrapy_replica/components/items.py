@@ -59,9 +59,9 @@ def item_hashes(items: list[Any], response: Response, said: Sequence[object] = (
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
     Left out is what would make every item another one: the URL of the page, its host, and what the add-on *said* of it;
-    of other URLs all but the last name; documents, which are judged as pages; the present time; and what a machine made that
-    the response does not hold, such as the UUID that the spider gives each item. Nothing that an item holds makes this
-    fail: what is no text, number, time or collection counts as the name of its type.
+    of other URLs all but the last name; documents, which are judged as pages; the present time; and what a machine made
+    that the response does not hold, such as the UUID that the spider gives each item. Nothing that an item holds makes
+    this fail: what is no text, number, time or collection counts as the name of its type.
     """
     found = set()
     for item in items:
