@@ -17,10 +17,10 @@ through, and leaves next to nothing to collect. Over 1,500 pages of a campus col
 
 LEAST = 5_000, 5, 2
 """No collection comes earlier than so. Python counts what is made less what goes, and a crawl of many hosts whose
-caches turn over makes ten times as much in between: in 55,000 pages of 10,000 hosts young collections took up to 72 ms,
-the next ones up to 87, and of a page's turn 92; with this 23, 20, and, after the first 10,000 pages, 58, of full ones. On
-a campus, of few hosts, hardly any takes so long, and it crawls as before; collections as early as this would take .4 ms
-a page."""
+caches turn over makes ten times as much in between: in 55,000 pages of 10,000 hosts young collections took up to
+72 ms, the next ones up to 87, and of a page's turn 92; with this 23, 20, and, after the first 10,000 pages, 58, of
+full ones. On a campus, of few hosts, hardly any takes so long, and it crawls as before; collections as early as this
+would take .4 ms a page."""
 
 
 class LongLived:
