@@ -139,7 +139,6 @@ class Crawl(Parts):
         self.late_samples.look_back()
         self.intake.withdraw(self.restorer.work())
         self.revisits.work()
-        self.replicas.work()
         self.dust.work()
         self.is_behind = False
         for _ in range(MAX_DECIDED):

@@ -91,7 +91,6 @@ class Rooms:
         self.replicas.observe(page, traces)
         self.duplicates.add(page)
         self.dust.observe(Observation(page, url_id, 0, 0.0, novelty, twin))
-        self.replicas.work()
         self.db.urls.finish([url_id])
         self.db.commit()
 

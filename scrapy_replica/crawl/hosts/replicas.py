@@ -135,11 +135,6 @@ class Replicas:
             self.detector.expire(verdict.copy)
         self.fetched.forget(verdict.copy)
 
-    def work(self) -> None:
-        """Do a little of what is too long for one turn."""
-        if self._lesson is not None and next(self._lesson, True):
-            self._lesson = None
-
     # Decisions
 
     def block_of(self, url: str, host: str) -> Block | None:
@@ -252,12 +247,22 @@ class Replicas:
             return Findings(), []
         self._uncertain.remember(page)
         findings = self._write_all(self.detector.observe(page, mark, neighbours, at))
+        self._learn()
+        urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
+        return findings, [url for url in urls if url is not None]
+
+    def _learn(self) -> None:
+        """Begin to learn from the pairs of this crawl, or go on a little.
+
+        Once for each page, of which there is one in a turn. Done for each URL that is taken, of which there are up to
+        sixteen, a turn read some ninety hosts: 100 ms after 200,000 pages.
+        """
         self._pages += 1
         if self._pages == self._recalibrate_at:
             self._lesson = self.detector.recalibrate()
             self._recalibrate_at *= 2
-        urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
-        return findings, [url for url in urls if url is not None]
+        elif self._lesson is not None and next(self._lesson, True):
+            self._lesson = None
 
     def _write_all(self, findings: Findings) -> Findings:
         for verdict in findings.verdicts:
