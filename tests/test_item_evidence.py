@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from itertools import count
-from urllib.parse import urlsplit
 
 import pytest
 from scrapy import Spider
-from web import REPLICA, crawl, page, text
+from web import REPLICA, crawl, text
 
 from scrapy_replica import page_of
 
@@ -54,23 +53,6 @@ async def test_links_of_a_page_that_gives_a_new_item_are_not_dropped_for_its_tex
     ours = await crawl(spider, two_fronts(True), DROP)
     assert len(plain.items) == 82
     assert {item["id"] for item in ours.items} == {item["id"] for item in plain.items}
-
-
-@pytest.mark.parametrize("field", ["netloc", "hostname"])
-async def test_items_that_name_their_host_do_not_keep_two_mirrors_apart(field):
-    class Named(Late):
-        def parse(self, response):
-            yield {"text": response.css("p::text").get(), "from": getattr(urlsplit(response.url), field)}
-            yield from response.follow_all(css="a")
-
-    def answer(request):
-        number = int(urlsplit(request.url).path.strip("/") or 0)
-        return page([f"/{k}" for k in (2 * number + 1, 2 * number + 2) if k < 60], seed=number)
-
-    plain, ours = await crawl(Named, answer), await crawl(Named, answer, DROP)
-    assert {item["text"] for item in ours.items} == {item["text"] for item in plain.items}
-    assert len(plain.urls) == 120
-    assert len(ours.urls) < 90
 
 
 async def test_where_the_items_agree_links_of_duplicates_are_saved_as_without_items():

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import mmh3
 
-from scrapy_replica.address import host_of, hostname_of
+from scrapy_replica.address import host_of
 from scrapy_replica.components.slots import SLOT
 from scrapy_replica.records import Novelty
 
@@ -58,10 +58,10 @@ class PageItem(dict[str, Any]):
 def item_hashes(items: list[Any], response: Response, said: Sequence[object] = ()) -> set[int]:
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
-    Left out is what would make every item another one: the URL of the page, its host, and what the add-on *said* of it;
-    of other URLs all but the last name; documents, which are judged as pages; the present time; and what a machine made
-    that the response does not hold, such as the UUID that the spider gives each item. Nothing that an item holds makes
-    this fail: what is no text, number, time or collection counts as the name of its type.
+    Left out is what would make every item another one: the URL of the page and what the add-on *said* of it; of other
+    URLs all but the last name; documents, which are judged as pages; the present time; and what a machine made that
+    the response does not hold, such as the UUID that the spider gives each item. Nothing that an item holds makes this
+    fail: what is no text, number, time or collection counts as the name of its type.
     """
     found = set()
     for item in items:
@@ -179,12 +179,7 @@ class _Reader:
             return self._last_name(text)
         if _DOCUMENT.search(text[:2_000]) or (_TIME.match(text) and _is_now(_parsed(text))):
             return ""
-        return "" if self._is_made_up(text) or self._is_own_host(text) else text
-
-    def _is_own_host(self, text: str) -> bool:
-        """Tell whether *text* is the host of the page or its site, which says no more than the URL does."""
-        name = text.partition(":")[0].lower()
-        return "." in name and f".{hostname_of(self._response.url)}".endswith(f".{name}")
+        return "" if self._is_made_up(text) else text
 
     def _last_name(self, url: str) -> str:
         """Return the last name in the path of *url*, the numbers that stand before it, and what its arguments name.
