@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import NamedTuple, TypeAlias
 
@@ -214,7 +214,7 @@ class PageTable(Table):
         )
         return [HostPage(*row) for row in rows]
 
-    def remote(self, url_ids: Sequence[int]) -> list[RemotePage]:
+    def remote(self, url_ids: Iterable[int]) -> list[RemotePage]:
         """Return the fetches of the URLs of those ids, in that order; what was never fetched is left out."""
         sql = (
             "SELECT urls.id, urls.url, hosts.name, urls.depth, fetched_at, status, title, words, simhash,"

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from scrapy_replica.claim import Claim, Work
 
 
-class RemoteUpdate(NamedTuple):
+@dataclass
+class RemoteUpdate:
     """What other processes of the crawl wrote, and lies in this one's store by now."""
 
-    pages: Sequence[int] = ()
-    """Ids of the URLs whose fetch they entered, or changed what is known of it."""
-    urls: Sequence[int] = ()
+    pages: dict[int, None] = field(default_factory=dict)
+    """Ids of the URLs whose fetch they entered, or changed what is known of it, each once."""
+    urls: list[int] = field(default_factory=list)
     """Ids of the URLs that they found: new rows."""
-    verdicts: Set[str] = frozenset()
+    verdicts: set[str] = field(default_factory=set)
     """Copies whose verdict was entered or ended."""
-    rules: Set[str] = frozenset()
+    rules: set[str] = field(default_factory=set)
     """Hosts of rules that were entered or changed, as in the rule's row: empty or ``.domain`` for many."""
-    tested: Set[Claim] = frozenset()
+    tested: set[Claim] = field(default_factory=set)
     """Claims of which samples were entered or settled."""
-    work: Set[Work] = frozenset()
+    work: set[Work] = field(default_factory=set)
     """What they began to bring back."""
-    meta: Set[str] = frozenset()
+    meta: set[str] = field(default_factory=set)
     """Keys under which something was stored."""
-    orders: Sequence[int] = ()
+    orders: list[int] = field(default_factory=list)
     """Ids of the orders that were answered."""
-    seeds: Set[str] = frozenset()
+    seeds: set[str] = field(default_factory=set)
     """Hosts of seeds that were entered."""
-    visits: Sequence[int] = ()
+    visits: list[int] = field(default_factory=list)
     """Numbers of the visits that they added, first added first."""
-    added: Set[int] = frozenset()
+    added: set[int] = field(default_factory=set)
     """Ids of the URLs that are fetched for the add-on's sake, and that nothing asked for."""
-    forms: Set[str] = frozenset()
+    forms: set[str] = field(default_factory=set)
     """Hosts whose forms or query terms changed."""
     is_leader: bool = False
     """This process has just become the leader."""

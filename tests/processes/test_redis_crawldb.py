@@ -837,7 +837,7 @@ class TestFollower:
         ]
         one.orders.answer(first, 1.0, "done")
         one.commit()
-        assert two.listen().orders == (first,)
+        assert two.listen().orders == [first]
         assert [order.id for order in two.orders.open()] == [second]
 
 

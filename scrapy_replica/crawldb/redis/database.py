@@ -17,7 +17,7 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.errors import understanding
-from scrapy_replica.crawldb.redis.gathering import Gathering
+from scrapy_replica.crawldb.redis.gathering import gather
 from scrapy_replica.crawldb.redis.ids import Ids
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
 from scrapy_replica.crawldb.redis.mirror import ChangedRows, Mirror, Packed, pack
@@ -55,7 +55,7 @@ class RedisCrawlDB(SqliteCrawlDB):
     def __init__(self, address: str, spider: str = "") -> None:
         self._server = Server(Address.parse(address))
         self.process = self._server.name
-        self._gathered = Gathering()
+        self._gathered = RemoteUpdate()
         self._offered_at = 0.0
         self.is_leader = self.is_over = self.are_all_idle = False
         self._is_idle = False
@@ -194,7 +194,8 @@ class RedisCrawlDB(SqliteCrawlDB):
             self.catch_up()
         self._offer(is_other_idle=is_other_idle, is_other_bare=is_other_bare)
         self._told = self._log.seen
-        update = self._gathered.take(is_leader=has_come)
+        update, self._gathered = self._gathered, RemoteUpdate()
+        update.is_leader = has_come
         return update if update != RemoteUpdate() else None
 
     def _beat(self) -> Any:
@@ -207,10 +208,10 @@ class RedisCrawlDB(SqliteCrawlDB):
                 self._gather(entry)
 
     def _gather(self, entry: Entry) -> None:
-        self._gathered.add_urls(entry.new)
+        self._gathered.urls += entry.new
         for table, key, row in entry.rows:
             values = None if row is None else unpacked(row)
-            self._gathered.add_row(table, unpacked(key), values)
+            gather(self._gathered, table, unpacked(key), values)
             if table == "hosts" and values is not None:
                 self.urls.meet(*values[:3])
 
