@@ -328,7 +328,8 @@ class TestFrontier:
         frontier = Frontier(heads.get)
         for host in heads:
             frontier.add_host(host, "shared")
-        frontier.fill(heads)
+        for host in heads:
+            frontier.refresh(host)
         taken = []
         while (found := frontier.pop()) is not None:
             host, url_id = found

@@ -182,7 +182,8 @@ def test_a_paused_host_keeps_no_demoted_url_of_others_waiting():
     frontier = Frontier(heads.get)
     for host in heads:
         frontier.add_host(host, f"slot{host}")
-    frontier.fill(heads)
+    for host in heads:
+        frontier.refresh(host)
     frontier.hold("slot1")
     assert frontier.pop() is None
     frontier.pause(1)

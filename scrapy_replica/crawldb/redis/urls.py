@@ -61,9 +61,6 @@ class RemoteFrontier:
     def refresh(self, host: int) -> None:
         pass
 
-    def fill(self, hosts: Iterable[int]) -> None:
-        pass
-
     def hold(self, slot: str) -> None:
         self.held.add(slot)
         if slot not in self.draining:

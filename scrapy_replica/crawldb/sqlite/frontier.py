@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
 Head = tuple[int, int, float, int]
@@ -68,11 +68,6 @@ class Frontier:
             self._choose(self._slots[host])
         elif head != self._heads.get(host):
             self._set(host, head)
-
-    def fill(self, hosts: Iterable[int]) -> None:
-        """Ask for the heads of *hosts*."""
-        for host in hosts:
-            self.refresh(host)
 
     def _remove(self, host: int) -> None:
         self._heads.pop(host, None)

@@ -46,7 +46,8 @@ class UrlTable(KnownUrls):
         self.waiting += leased
         last_id = self._number("SELECT COALESCE(MAX(id), 0) FROM urls")
         self._last_id = max(last_id, int(self._connection.meta(LAST_ID_META) or 0))
-        self._frontier.fill(self.hosts.rows)
+        for host in self.hosts.rows:
+            self._frontier.refresh(host)
 
     def store_count(self) -> None:
         """Write the number of waiting URLs, which would take a scan to count."""
@@ -68,7 +69,8 @@ class UrlTable(KnownUrls):
         self._leased.clear()
         self._absent.clear()
         self._finders.clear()
-        self._frontier.fill(self._changed & self.hosts.rows.keys())
+        for host in self._changed & self.hosts.rows.keys():
+            self._frontier.refresh(host)
 
     # Entering
 
