@@ -47,7 +47,7 @@ ONCE = {
     "SELECT simhash FROM pages WHERE simhash IS NOT NULL",
     "SELECT url, relevance, body FROM visits ORDER BY id",
     "SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id",
-    "SELECT url, relevance, body FROM visits WHERE url = ? AND relevance IS NOT NULL ORDER BY id DESC LIMIT 1",
+    "SELECT id, url, relevance, body FROM visits WHERE url = ? AND relevance IS NOT NULL ORDER BY id DESC LIMIT 1",
     "DELETE FROM visits",
     (
         "SELECT name, SUM(visits - 1), SUM(changes), SUM(checked_at - first_at)"
@@ -323,7 +323,7 @@ def use_pages(pages, visits, ledger, samples):
     assert len(list(visits.tail())) == 1
     assert [number for number, _ in visits.after(0, 5)] == [number for number, _ in visits.pages()] == [visits.newest]
     assert visits.count_after(0) == 1
-    assert visits.terms([1]) == [{"x": 1}]
+    assert [visit.terms for _, visit in visits.of([1])] == [{"x": 1}]
     visits.judge([(1, 0.25)])
     assert visits.terms_of("http://a/1") == {"x": 1}
     assert (visits.is_saving, visits.saved_until) == (False, 0)

@@ -132,10 +132,8 @@ class VisitTable(Table):
         return (piece for (piece,) in rows)
 
     def tail(self) -> Iterator[Visit]:
-        """Yield the visits since the last checkpoint."""
-        sql = "SELECT url, relevance, body FROM visits WHERE id > ? ORDER BY id"
-        for row in self._read(sql, (self.saved_until,)):
-            yield _visit(*row)
+        """Return the visits since the last checkpoint."""
+        return (visit for _, visit in self._visits("id > ? ORDER BY id", self.saved_until))
 
     @property
     def newest(self) -> int:
@@ -146,14 +144,16 @@ class VisitTable(Table):
         return self._number("SELECT COUNT(*) FROM visits WHERE id > ?", number)
 
     def after(self, number: int, most: int) -> list[tuple[int, Visit]]:
-        sql = "SELECT id, url, relevance, body FROM visits WHERE id > ? ORDER BY id LIMIT ?"
-        return [(found, _visit(*row)) for found, *row in self._read(sql, (number, most)).fetchall()]
+        return list(self._visits("id > ? ORDER BY id LIMIT ?", number, most))
 
     def of(self, numbers: Sequence[int]) -> list[tuple[int, Visit]]:
         """Return the visits of those *numbers* that are kept, in that order, and their numbers."""
-        sql = "SELECT id, url, relevance, body FROM visits WHERE id = ?"
-        rows = (self._read(sql, (number,)).fetchone() for number in numbers)
-        return [(row[0], _visit(*row[1:])) for row in rows if row is not None]
+        return [found for number in numbers for found in self._visits("id = ?", number)]
+
+    def _visits(self, condition: str, *values: str | int) -> Iterator[tuple[int, Visit]]:
+        sql = f"SELECT id, url, relevance, body FROM visits WHERE {condition}"
+        for number, *row in self._read(sql, values):
+            yield number, _visit(*row)
 
     def count_remote(self, n: int) -> None:
         """Take note that other processes added *n* visits."""
@@ -163,16 +163,10 @@ class VisitTable(Table):
         """Return number and URL of the visits that are pages."""
         return self._read("SELECT id, url FROM visits WHERE relevance IS NOT NULL ORDER BY id").fetchall()
 
-    def terms(self, numbers: Sequence[int]) -> list[Mapping[str, int]]:
-        """Return the terms of the pages of these *numbers*."""
-        sql = "SELECT url, relevance, body FROM visits WHERE id = ?"
-        return [_visit(*self._read(sql, (number,)).fetchone()).terms for number in numbers]
-
     def terms_of(self, url: str) -> Mapping[str, int] | None:
         """Return the terms of the page at *url*, if a visit of it is kept."""
-        sql = "SELECT url, relevance, body FROM visits WHERE url = ? AND relevance IS NOT NULL ORDER BY id DESC LIMIT 1"
-        row = self._read(sql, (url,)).fetchone()
-        return _visit(*row).terms if row is not None else None
+        found = self._visits("url = ? AND relevance IS NOT NULL ORDER BY id DESC LIMIT 1", url)
+        return next((visit.terms for _, visit in found), None)
 
     def judge(self, relevances: Sequence[tuple[int, float]]) -> None:
         """Give pages their new relevance: pairs of number and relevance."""

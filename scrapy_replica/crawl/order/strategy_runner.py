@@ -242,8 +242,8 @@ class StrategyRunner:
         if self.relevance.choose is not None and stage >= CHOOSES_AT:
             pages = self._visits.pages()
             some = [pages[place] for place in even(range(stage), MOST_UNLABELLED)]
-            seen = zip((url for _, url in some), self._visits.terms([number for number, _ in some]), strict=True)
-            self.relevance.choose([(url, terms) for url, terms in seen if terms])
+            seen = self._visits.of([number for number, _ in some])
+            self.relevance.choose([(visit.url, visit.terms) for _, visit in seen if visit.terms])
         if self.relevance.relearn(self._unlabelled(stage)):
             self._successor = self._new_successor(stage)
         else:
@@ -273,7 +273,7 @@ class StrategyRunner:
     def _unlabelled(self, stage: int) -> list[Mapping[str, int]]:
         pages = self._visits.pages()[:stage]
         taken = unlabelled([url for _, url in pages], self._config.warmup_pages)
-        return self._visits.terms([pages[place][0] for place in taken])
+        return [visit.terms for _, visit in self._visits.of([pages[place][0] for place in taken])]
 
     def _succeed(self, successor: Successor) -> None:
         self._strategy, self._words, self._last = successor.strategy, successor.words, successor.last
