@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,10 +52,7 @@ class Policy:
         self._config, self._aliases = config, aliases
         self._replicas, self._rules, self._guard, self._claims = replicas, rules, guard, claims
         self._scope, self._states, self._other_urls = scope, states, other_urls
-
-    def looked_up(self, urls: Sequence[str]) -> AbstractContextManager[None]:
-        """Within, what decisions about *urls* ask the store was asked at once; nothing may be entered meanwhile."""
-        return self._other_urls.looked_up(urls)
+        self.may_stand, self.looked_up = scope.may_stand, other_urls.looked_up
 
     def decide(
         self,
@@ -81,10 +77,6 @@ class Policy:
             decision = FETCH
         is_full = decision is FETCH and permission <= Permission.STAY and self._guard.is_full(host)
         return full(host) if is_full else decision
-
-    def may_stand(self, url: str) -> bool:
-        """Tell whether *url* is in scope, to be asked for in the place of another one."""
-        return self._scope.may_stand(url)
 
     def _may_ask(self, url: str) -> bool:
         return self._scope.may_stand(url) and not self._guard.is_full(host_of(url))

@@ -54,6 +54,7 @@ class CrawlScope:
 
     def __init__(self, config: Config, store: CrawlDB, counts: Counter[str], canonical: Callable[[str], str]) -> None:
         self._scope, self._store, self._counts, self._canonical = Scope(config), store, counts, canonical
+        self.is_open, self.is_near, self.outside = self._scope.is_open, self._scope.is_near, self._scope.outside
         for host in store.seeds.hosts():
             self._scope.open_to(host)
         self._excluded: list[Pattern] = []
@@ -101,18 +102,6 @@ class CrawlScope:
     def terms(self) -> bytes:
         """Which links are left out, without a trace, depends on this: settings, and how much the seeds let in."""
         return b"%s %d" % (self._told, self._scope.n_open)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether every link belongs to the crawl."""
-        return self._scope.is_open
-
-    def is_near(self, host: str) -> bool:
-        return self._scope.is_near(host)
-
-    def outside(self, url: str, host: str) -> Outside | None:
-        """Return why *url* on *host* does not belong to the crawl; ``None`` if it does."""
-        return self._scope.outside(url, host)
 
     def may_stand(self, url: str) -> bool:
         """Tell whether *url* may be asked for in the place of another one."""

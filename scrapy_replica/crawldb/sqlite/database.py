@@ -65,6 +65,7 @@ class SqliteCrawlDB:
 
     def _open(self, folder: Path | None, spider: str) -> None:
         connection = self.connection = self._make_connection(folder)
+        self.meta, self.set_meta = connection.meta, connection.set_meta
         try:
             self._claim(spider)
             self._make_tables(connection)
@@ -149,14 +150,6 @@ class SqliteCrawlDB:
     def status(self) -> Status:
         """Return the figures of the job so far."""
         return SqliteReader(self.connection).status(None, 0)
-
-    def meta(self, key: str) -> bytes | None:
-        """Return what :meth:`set_meta` stored under *key*."""
-        return self.connection.meta(key)
-
-    def set_meta(self, key: str, value: bytes) -> None:
-        """Store *value*, the state of some part of the crawl."""
-        self.connection.set_meta(key, value)
 
     def first_meta(self, key: str, value: bytes) -> bytes:
         """Store *value* if nothing is stored under *key*; return what stands there, for all that share the crawl."""

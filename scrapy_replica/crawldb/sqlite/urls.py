@@ -31,6 +31,7 @@ class UrlTable(KnownUrls):
 
     def __init__(self, connection: Connection) -> None:
         self._frontier = self._make_frontier()
+        self.hold, self.release = self._frontier.hold, self._frontier.release
         super().__init__(connection, HostTable(connection, self._frontier))
         self._changed: set[int] = set()
         """Hosts whose waiting URLs changed in the open span."""
@@ -191,14 +192,6 @@ class UrlTable(KnownUrls):
         return head
 
     # What waits
-
-    def hold(self, slot: str) -> None:
-        """Give out nothing of that download slot until it is released."""
-        self._frontier.hold(slot)
-
-    def release(self, slot: str) -> None:
-        """Let the slot take part again."""
-        self._frontier.release(slot)
 
     def claimed(self) -> Sequence[str]:
         """Return the names of the hosts that were given to this process since the last call, which others had before.
