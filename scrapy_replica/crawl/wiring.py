@@ -157,7 +157,7 @@ class Parts:
         """Make what brings what waits in order: a person's word, and the strategy."""
         store = self.store
         self.orders = Orders(store, self.now)
-        ByHand(self.replicas, self.rules, self.scope, self.claims).serve(self.orders)
+        ByHand(self.replicas, self.rules, self.scope, self.claims, self.orders)
         self.recent_links = RecentLinks()
         self.head_rescorer = HeadRescorer(store, self.runner, self.recent_links, self.revisits.is_known)
         self.outlinks = Outlinks(

@@ -18,11 +18,10 @@ from scrapy_replica.urls.rule import Rule
 class ByHand:
     """Carries out orders about claims."""
 
-    def __init__(self, replicas: Replicas, rules: CrawlRules, scope: CrawlScope, claims: Claims) -> None:
+    def __init__(
+        self, replicas: Replicas, rules: CrawlRules, scope: CrawlScope, claims: Claims, orders: Orders
+    ) -> None:
         self._replicas, self._rules, self._scope, self._claims = replicas, rules, scope, claims
-
-    def serve(self, orders: Orders) -> None:
-        """Take on the orders about claims."""
         orders.add(BLOCK, self._block, host=str, canonical=str)
         orders.add(ALLOW, self._allow, host=str)
         orders.add(DIFFERENT, self._keep_apart, host=str, other=str)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from scrapy_replica.crawldb.verdicts import UncertainPairTable
-from scrapy_replica.records import Page, PagePair, UncertainPair, Verdict
+from scrapy_replica.records import Page, PagePair, Verdict
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Detector, Findings
 from scrapy_replica.sites.evidence import path_of
@@ -43,7 +43,7 @@ class UncertainPairs:
         for first, second in findings.certain:
             self._store.decided(first, second)
         for pair in findings.uncertain:
-            self._store.enter(replace(pair, pages=self._pages(pair)))
+            self._store.enter(replace(pair, pages=tuple(islice(self._known(pair.verdict), MAX_SHOWN))))
 
     def remember(self, page: Page) -> None:
         """Take note of a fetched *page*."""
@@ -53,9 +53,6 @@ class UncertainPairs:
         self._texts[place] = _Text(page.url, title, page.text[:MAX_KEPT])
         if len(self._texts) > MAX_TEXTS:
             del self._texts[next(iter(self._texts))]
-
-    def _pages(self, pair: UncertainPair) -> tuple[PagePair, ...]:
-        return tuple(islice(self._known(pair.verdict), MAX_SHOWN))
 
     def _known(self, verdict: Verdict) -> Iterator[PagePair]:
         for mine, theirs in self._detector.copies.places(verdict):

@@ -113,7 +113,11 @@ class RedisCrawlDB(SqliteCrawlDB):
             fixes, unsuppressed, ended_rules = self._ship(changes)
             frontier.shipped()
             self._mirror.shipped()
-            self._correct(fixes, unsuppressed, ended_rules)
+            # What became otherwise than this process thought.
+            self._mirror.apply(("suppressed", key, None) for key in unsuppressed)
+            self._mirror.apply(("rules", key, row) for key, row in ended_rules)
+            if fixes:
+                self._mirror.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
         self.connection.commit()
 
     def _ship(self, changes: ChangedRows) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
@@ -146,18 +150,6 @@ class RedisCrawlDB(SqliteCrawlDB):
             (url_id, claim, key, row, *states.get(other, (False, False))) for url_id, claim, other, key, row in rows
         ]
 
-    def _correct(
-        self,
-        fixes: Sequence[tuple[int, bytes]],
-        unsuppressed: Sequence[bytes],
-        ended_rules: Sequence[tuple[bytes, bytes]],
-    ) -> None:
-        """Take over what became otherwise than this process thought."""
-        if fixes or unsuppressed or ended_rules:
-            self._mirror.apply(("suppressed", key, None) for key in unsuppressed)
-            self._mirror.apply(("rules", key, row) for key, row in ended_rules)
-            self._mirror.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
-
     # From Redis
 
     def known(self, keys: Sequence[bytes]) -> list[tuple[int, bytes | None]]:
@@ -187,7 +179,8 @@ class RedisCrawlDB(SqliteCrawlDB):
         """
         self.commit()
         with understanding(self._server.address):
-            seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = self._beat()
+            beat = read(self._call("beat", str(int(self._is_idle)), self._log.seen))
+            seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = beat
             has_come, self.is_leader = leads and not self.is_leader, leads
             is_behind = seq > self._log.seen
         if is_behind:
@@ -197,9 +190,6 @@ class RedisCrawlDB(SqliteCrawlDB):
         update, self._gathered = self._gathered, RemoteUpdate()
         update.is_leader = has_come
         return update if update != RemoteUpdate() else None
-
-    def _beat(self) -> Any:
-        return read(self._call("beat", str(int(self._is_idle)), self._log.seen))
 
     def catch_up(self) -> None:
         self.commit()

@@ -116,14 +116,11 @@ class Follower:
         with closing(Connection(self._path, setting="TMPDIR")) as connection:
             mirror = Mirror(connection)
             records = Records(self._server, mirror, connection)
-            if self._seen < 0:
-                self._copy(mirror, records)
-            log = Log(self._server, mirror, records, self._seen)
+            is_new = self._seen < 0
+            seen = int(self._server.run("GET", self._server.key("seq")) or 0) if is_new else self._seen
+            log = Log(self._server, mirror, records, seen)
+            if is_new:
+                mirror.copy(self._server, all_urls(self._server, records), log.take_over)
+                self._seen = log.seen
             log.take_over()
             self._seen = log.seen
-
-    def _copy(self, mirror: Mirror, records: Records) -> None:
-        seen = int(self._server.run("GET", self._server.key("seq")) or 0)
-        log = Log(self._server, mirror, records, seen)
-        mirror.copy(self._server, all_urls(self._server, records), log.take_over)
-        self._seen = log.seen
