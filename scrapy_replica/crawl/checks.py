@@ -90,7 +90,6 @@ class Checks:
 
     @property
     def coverage(self) -> Coverage:
-        """How much was found."""
         told = (self._checked, 0) if self._is_end else (len(self._recent), sum(self._recent))
         return Coverage(self._found, self._store.urls.waiting, *told)
 

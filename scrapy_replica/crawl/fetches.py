@@ -297,6 +297,5 @@ class Fetches:
         self._recent_links.clear()
 
     def forget_counts(self, host: str) -> None:
-        """Read anew what is counted and learnt of *host*, when it is needed."""
         for part in (self._rules, self._guard, self._repetition, self._forms):
             part.forget(host)

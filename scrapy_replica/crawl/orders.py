@@ -47,7 +47,6 @@ class Orders:
         self._followers[kind] = follower
 
     def apply_remote(self, order_ids: Iterable[int]) -> None:
-        """Take note that other processes answered orders."""
         for order in map(self._store.orders.row, order_ids):
             follower = self._followers.get(order.kind)
             if follower is not None and order.is_done:

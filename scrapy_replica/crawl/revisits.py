@@ -135,7 +135,6 @@ class Revisits:
 
     @property
     def has_work(self) -> bool:
-        """Whether URLs may still turn out to be due."""
         return self.is_on and bool(self._pass.after is not None or self._pass.doubted or self._pass.tested)
 
     def work(self) -> None:

@@ -218,7 +218,6 @@ class PageLinks:
             self._alternates = scope.alternates(page)
 
     def has(self, url: str) -> bool:
-        """Tell whether *url* belongs to the crawl."""
         outside = self._scope.outside(url, host_of(url))
         if outside is None and not self._alternates.get(url, not self._is_foreign):
             outside = Outside.LANGUAGE
@@ -245,7 +244,6 @@ def full(host: str) -> Decision:
 
 
 def out_of_scope(outside: Outside, **evidence: object) -> Decision:
-    """Return the decision about what does not belong to the crawl."""
     told = {"why": outside.value, **evidence}
     return Decision(Action.DROP, Action.DROP, Reason.OUT_OF_SCOPE, evidence=told, claims=(OUT_OF_SCOPE,))
 

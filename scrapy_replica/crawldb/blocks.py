@@ -9,9 +9,7 @@ class BlockTable(Table):
     """One row for each host: which blocks of main text its pages share, or those counted so far."""
 
     def state(self, host: str) -> bytes | None:
-        """Return what :meth:`enter` stored for *host*."""
         return self._cell("SELECT state FROM blocks WHERE host = ?", host)
 
     def enter(self, host: str, state: bytes) -> None:
-        """Keep the *state* of *host* in place of an earlier one."""
         self._write("INSERT OR REPLACE INTO blocks VALUES (?, ?)", (host, state))

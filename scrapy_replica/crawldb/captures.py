@@ -10,7 +10,6 @@ class CaptureTable(Table):
     """One row for each payload, by its SHA-1."""
 
     def find(self, digest: bytes) -> Capture | None:
-        """Return where the payload with that SHA-1 is kept."""
         row = self._read("SELECT url, date, file FROM captures WHERE digest = ?", (digest,)).fetchone()
         return Capture(*row) if row else None
 
@@ -20,5 +19,4 @@ class CaptureTable(Table):
         return Capture(*row) if row else None
 
     def enter(self, digest: bytes, capture: Capture) -> None:
-        """Write down where a payload is kept, in place of what was known of it."""
         self._write("INSERT OR REPLACE INTO captures VALUES (?, ?, ?, ?)", (digest, *capture))

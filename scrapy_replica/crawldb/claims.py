@@ -70,7 +70,6 @@ class SuppressedTable(Table):
         self._representatives = Held(connection, "suppressed", "representative", is_own=is_own)
 
     def enter(self, rows: Iterable[Suppressed]) -> None:
-        """Write down what was suppressed."""
         values = [(row.id, str(row.claim), row.representative) for row in rows]
         for _, _, representative in values:
             if representative is not None:
@@ -177,7 +176,6 @@ class SuppressedTable(Table):
             self._write("INSERT INTO work VALUES (?, ?)", (self._connection.new_id("work"), str(work)))
 
     def end(self, work: Work) -> None:
-        """Write down that it is done."""
         self._write("DELETE FROM work WHERE work = ?", (str(work),))
 
     def unfinished(self) -> list[Work]:

@@ -13,7 +13,6 @@ class FormTable(Table):
     """The forms of each host, and the terms of its domain query."""
 
     def enter(self, host: str, form: Form) -> None:
-        """Keep a *form* that is sent to *host*."""
         self._write(
             "INSERT INTO forms VALUES (?, ?, ?, ?, ?, ?)",
             (

@@ -45,7 +45,6 @@ class Order(NamedTuple):
 
     @property
     def is_done(self) -> bool:
-        """Whether it was carried out."""
         return not self.is_open and not (self.answer or "").startswith(NOT_DONE)
 
 

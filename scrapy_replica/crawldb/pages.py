@@ -167,11 +167,9 @@ class PageTable(Table):
             self._write(f"INSERT OR REPLACE {VALUES}", row)
 
     def set_mark(self, url_id: int, mark: bytes) -> None:
-        """Keep other traces by which the page is compared with those of other hosts."""
         self._write("UPDATE pages SET mark = ? WHERE url = ?", (mark, url_id))
 
     def judge(self, url_id: int, relevance: float) -> None:
-        """Give a page another relevance."""
         self._write("UPDATE pages SET relevance = ? WHERE url = ?", (relevance, url_id))
 
     def statements(self, url_id: int) -> str | None:

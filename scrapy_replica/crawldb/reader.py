@@ -88,7 +88,6 @@ class VerdictView(NamedTuple):
 
     @property
     def is_in_force(self) -> bool:
-        """Whether it acts."""
         return self.standing is Standing.IN_FORCE
 
 

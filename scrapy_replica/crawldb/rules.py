@@ -79,7 +79,6 @@ class RuleTable(Table):
         )
 
     def set_proofs(self, rule_id: int, proofs: list[tuple[str, int]]) -> None:
-        """Write what was asked for to prove a rule."""
         self._write("UPDATE rules SET proofs = ? WHERE id = ?", (json.dumps(proofs), rule_id))
 
     def rows(self) -> Iterator[RuleRow]:
@@ -95,7 +94,6 @@ class RuleTable(Table):
         yield from self._rows("host = '' OR host >= '.' AND host < '/'")
 
     def acting(self) -> Iterator[RuleRow]:
-        """Yield the rules in force."""
         yield from self._rows(f"state = '{Standing.IN_FORCE.value}'")
 
     def refuted(self) -> Iterator[RuleRow]:

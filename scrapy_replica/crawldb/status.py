@@ -37,12 +37,10 @@ class Traffic(NamedTuple):
 
     @property
     def duplicates(self) -> int:
-        """Pages that repeat another one."""
         return self.exact_duplicates + self.near_duplicates
 
     @property
     def errors(self) -> int:
-        """Fetches that went wrong."""
         return self.failed + self.refused
 
     @property
@@ -51,7 +49,6 @@ class Traffic(NamedTuple):
         return max(0, self.fetches - self.novel - self.duplicates - self.errors)
 
     def plus(self, other: Traffic) -> Traffic:
-        """Return both together."""
         return Traffic(*(one + more for one, more in zip(self, other, strict=True)))
 
 
@@ -88,7 +85,6 @@ class Tested(NamedTuple):
         return weighted_share(self.other, self.same + self.other, self.squares)
 
     def plus(self, other: Tested) -> Tested:
-        """Return both together."""
         same, wrong, squares, samples, n = (one + more for one, more in zip(self, other, strict=True))
         return Tested(same, wrong, squares, int(samples), int(n))
 
@@ -221,7 +217,6 @@ class Status(NamedTuple):
 
     @property
     def all_tested(self) -> Tested:
-        """The samples of all reasons."""
         found = UNTESTED
         for tested in self.tested.values():
             found = found.plus(tested)

@@ -146,13 +146,14 @@ class TraceRow(NamedTuple):
 
 
 class TableReader:
-    """The tables. Rows come in batches, so that none is read for longer than a crawl beside it would like."""
+    """The tables. Rows come in batches, so that none is read for longer than a crawl beside it would like: at most so
+    many, those whose number is greater than *after*.
+    """
 
     def __init__(self, connection: Connection, hosts: Callable[[], Sequence[HostStatus]]) -> None:
         self._read, self._hosts = connection.read, hosts
 
     def links(self, after: int, most: int) -> list[LinkRow]:
-        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT urls.id, pages.id, pages.url, urls.url, hosts.name, urls.depth, urls.state, urls.is_demoted,"
             " urls.score FROM urls JOIN hosts ON hosts.id = urls.host LEFT JOIN urls AS pages ON pages.id = urls.parent"
@@ -165,7 +166,6 @@ class TableReader:
         ]
 
     def pages(self, after: int, most: int) -> list[FetchRow]:
-        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT pages.url, urls.url, hosts.name, fetched_at, status, error, title, words, relevance, novelty,"
             " twins.url, statements FROM pages JOIN urls ON urls.id = pages.url JOIN hosts ON hosts.id = urls.host"
@@ -178,7 +178,6 @@ class TableReader:
         ]
 
     def decisions(self, after: int, most: int) -> list[DecisionRow]:
-        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT decisions.id, at, urls.url, hosts.name, action, wanted, reason, probability, evidence, is_sampled,"
             " (SELECT outcome FROM samples WHERE samples.url = decisions.url AND samples.reason = decisions.reason)"
@@ -196,7 +195,7 @@ class TableReader:
         return "".join(bytes(value).decode() for (value,) in self._read("SELECT value FROM meta WHERE key = 'noise'"))
 
     def texts(self, after: int, most: int) -> list[TextRow]:
-        """Return at most so many pages that say something, whose number is greater than *after*."""
+        """Return the pages that say something."""
         rows = self._read(
             "SELECT pages.url, signature, hosts.name, title, beside FROM pages JOIN hosts ON hosts.id = pages.host"
             " WHERE pages.url > ? AND signature IS NOT NULL ORDER BY pages.url LIMIT ?",
@@ -205,7 +204,6 @@ class TableReader:
         return [TextRow._make(row) for row in rows]
 
     def traces(self, after: int, most: int) -> list[TraceRow]:
-        """Return at most so many rows whose number is greater than *after*."""
         rows = self._read(
             "SELECT urls.id, urls.url, hosts.name, hosts.ip, signature, simhash, words, title, mark, neighbours,"
             " status, fetched_at, cluster, pages.url IS NOT NULL FROM urls JOIN hosts ON hosts.id = urls.host"

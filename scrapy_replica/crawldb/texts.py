@@ -64,7 +64,6 @@ class TextTable(Table):
         self._write_many("DELETE FROM texts WHERE url = ?", [(url_id,) for url_id in url_ids])
 
     def kept(self) -> list[Kept]:
-        """Return the texts that are kept, without what they say."""
         rows = self._read(
             "SELECT texts.url, hosts.name, worth FROM texts JOIN urls ON urls.id = texts.url"
             " JOIN hosts ON hosts.id = urls.host"
@@ -79,7 +78,6 @@ class TextTable(Table):
         return [Text(found, worth, excerpt, unpacked(terms)) for found, worth, excerpt, terms in rows]
 
     def set_worths(self, worths: Sequence[tuple[int, float]]) -> None:
-        """Give texts another worth: pairs of id and worth."""
         self._write_many("UPDATE texts SET worth = ? WHERE url = ?", [(worth, url_id) for url_id, worth in worths])
 
     def terms(self, url_id: int) -> Mapping[str, int] | None:
@@ -105,7 +103,6 @@ class TextTable(Table):
         return bool(said) if said is not None else None
 
     def questions(self) -> list[Question]:
-        """Return the pages that can be asked about."""
         rows = self._read(
             "SELECT urls.url, hosts.name, title, excerpt, terms FROM texts JOIN urls ON urls.id = texts.url"
             " JOIN hosts ON hosts.id = urls.host LEFT JOIN pages ON pages.url = texts.url ORDER BY texts.url"

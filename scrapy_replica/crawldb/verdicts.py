@@ -46,7 +46,6 @@ class VerdictTable(Table):
         self._write(f"UPDATE verdicts SET standing = ? WHERE copy = ? AND {HOLDS}", (standing.value, copy))
 
     def holding(self) -> Iterator[Verdict]:
-        """Yield the verdicts that hold."""
         return self._held(f"{HOLDS} ORDER BY id")
 
     def of(self, copy: str) -> Verdict | None:
@@ -89,7 +88,6 @@ class UncertainPairTable(Table):
         )
 
     def decided(self, a: str, b: str) -> None:
-        """Forget the pair of two hosts."""
         self._write("DELETE FROM uncertain_pairs WHERE pair = ?", (_name(a, b),))
 
     def forget(self, host: str) -> None:

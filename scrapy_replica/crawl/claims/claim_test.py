@@ -49,7 +49,6 @@ class ClaimTest:
         return test
 
     def add(self, outcome: Outcome | None, representative: int | None, stratum: Stratum) -> None:
-        """Count a sample."""
         self.strata.add(stratum)
         if representative is not None:
             self.met.add((representative, stratum.lacks))

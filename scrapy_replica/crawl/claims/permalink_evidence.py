@@ -48,7 +48,6 @@ class PermalinkEvidence:
             self._contradict(link, there)
 
     def add_redirect(self, link: UrlRow, location: str) -> None:
-        """Take note that the URL of *link* leads to *location*."""
         there = self._finder_of(link)
         if there is None:
             return

@@ -42,7 +42,6 @@ class Probes:
         self._rules: deque[WaitingProbe] = deque()
 
     def add_of_mirrors(self, urls: Iterable[ProbeUrl], found_on: Observation) -> None:
-        """Take probes that decide about a mirror."""
         self._mirrors.extend(WaitingProbe(url, found_on.depth + 1, found_on.url_id) for url in urls)
 
     def add_of_rules(self, forms: Iterable[str], depth: int, found_on: int) -> None:

@@ -126,7 +126,6 @@ class Replicas:
         return began
 
     def _apply_remote_end(self, verdict: Verdict) -> None:
-        """Take note that another process ended a verdict."""
         if not self._db.is_leader:
             self.detector.take_back(verdict.copy)
         elif (verdict.copy, verdict.canonical) in self._db.verdicts.refuted():
@@ -192,7 +191,6 @@ class Replicas:
             self.detector.candidates.add_link(host, source)
 
     def add_missing(self, url: str) -> None:
-        """Take note that there is no page at *url*."""
         if self._config.mirrors:
             told = self.detector if self._db.is_leader else self.detector.candidates
             told.add_missing(host_of(url), path_of(url))

@@ -39,14 +39,12 @@ class UncertainPairs:
         """(Host, normalised path) -> what the page said."""
 
     def enter(self, findings: Findings) -> None:
-        """Take note of what the detector found."""
         for first, second in findings.certain:
             self._store.decided(first, second)
         for pair in findings.uncertain:
             self._store.enter(replace(pair, pages=tuple(islice(self._known(pair.verdict), MAX_SHOWN))))
 
     def remember(self, page: Page) -> None:
-        """Take note of a fetched *page*."""
         title = page.title[:MAX_TITLE] if page.title is not None else None
         place = page.host, normal_path(path_of(page.url))
         self._texts.pop(place, None)

@@ -82,7 +82,6 @@ class Outlinks:
         self.follow_more(observation)
 
     def follow_more(self, observation: Observation) -> None:
-        """Enter the next links of the page."""
         left = observation.unfollowed
         links, observation.unfollowed = left[:FOLLOWED_AT_ONCE], left[FOLLOWED_AT_ONCE:]
         scored = zip(links, self.scores(observation, links), strict=True)

@@ -20,7 +20,6 @@ class RecentLinks:
         return best is not None and (priority, score) <= best
 
     def add(self, url: str, score: float, priority: int = 0) -> None:
-        """Take note that *url* was entered in that place."""
         self._best[url] = priority, score
         if len(self._best) > MAX_SEEN:
             for old in list(self._best)[: MAX_SEEN // 2]:
@@ -37,5 +36,4 @@ class RecentLinks:
                 self._best[url] = best[0], score
 
     def clear(self) -> None:
-        """Forget all."""
         self._best.clear()

@@ -78,7 +78,6 @@ class StrategyRunner:
 
     @property
     def order(self) -> str:
-        """Name of the strategy in use."""
         return beginning.order_of(self._config, has_model=self._model is not None)
 
     def _new_strategy(self) -> Strategy:
@@ -198,7 +197,6 @@ class StrategyRunner:
         return None if scores is None else as_numbers(scores)
 
     def has_to_learn(self, pages: int) -> bool:
-        """Tell whether there is something to do for :meth:`learn_anew`."""
         is_under_way = self._successor is not None or bool(self._others) or self._new_scores.are_left
         return is_under_way or self._is_due(pages) or self._is_marked
 

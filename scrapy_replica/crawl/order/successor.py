@@ -79,10 +79,8 @@ class NewScores:
 
     @property
     def are_left(self) -> bool:
-        """Some were not handed out yet."""
         return bool(self._scores)
 
     def take(self) -> dict[str, float]:
-        """Return the next ones."""
         some = [self._scores.popitem() for _ in range(min(len(self._scores), SCORES_AT_ONCE))]
         return dict(some)

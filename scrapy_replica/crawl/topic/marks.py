@@ -22,7 +22,6 @@ class Marks:
         self.read_again()
 
     def read_again(self) -> None:
-        """Read what was said, here or in another process."""
         self._said = {mark.url: mark.is_relevant for mark in self._db.texts.marks()}
         self._given, self._begun = int(self._db.meta(GIVEN) or 0), int(self._db.meta(LEARNT) or 0)
 

@@ -90,7 +90,6 @@ class CrawlRelevance:
             self._db.set_meta(RELEVANCE, self._model.save())
 
     def read_again(self) -> None:
-        """Take the model that another process learnt."""
         if (state := self._db.meta(RELEVANCE)) is not None:
             self._load(state)
             self.version += 1

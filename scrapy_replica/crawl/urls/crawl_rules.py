@@ -84,7 +84,6 @@ class CrawlRules:
         return cluster is not None and callback_in(cluster) == callback_number(callback)
 
     def _adopt(self, watched: WatchedRule) -> None:
-        """Take over what became of a rule."""
         if watched.state is Standing.REFUTED:
             self.proposals.priors.add_refuted(watched.rule)
         self._take_effect(watched)

@@ -66,7 +66,6 @@ class Gates:
         return self._shown.setdefault(cluster, form) if len(self._shown) < MOST else self._shown.get(cluster, form)
 
     def read(self, links: Iterable[Link]) -> None:
-        """Take note of what the *links* of a page say."""
         for link in links if self._firsts else ():
             first = link.url.split("/", 4)[3:4]
             if first and first[0].partition("?")[0] in self._firsts and len(self._words) < MAX_WORDS:

@@ -270,7 +270,6 @@ class HostPages:
         return is_more and is_due(self.pages, self._pages_at_last, self._twins, self._twins_at_last)
 
     def mark_learnt_from(self) -> None:
-        """Take note that the host was learnt from as it is now."""
         self._pages_at_last, self._twins_at_last = self.pages, self._twins
 
     @property

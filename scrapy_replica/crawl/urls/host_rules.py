@@ -125,7 +125,6 @@ class HostRules:
         return any(image is not None and image == other for image, other in images)
 
     def put_in_force(self) -> None:
-        """Let the rules act that may."""
         acting = sorted((watched for watched in self.watched() if watched.is_acting), key=_narrowness)
         self._acting = {watched.rule.key: watched for watched in acting}
         self._book = RuleBook(watched.rule for watched in acting) if acting else _NO_RULES
@@ -301,7 +300,6 @@ class HostRules:
         return self._led.pop(form, {})
 
     def fetched(self, form: str) -> None:
-        """Take note that the page at *form* was fetched."""
         self.dead.discard(form)
         if self._spellings is not None:
             self._take_up(form, self._spellings)

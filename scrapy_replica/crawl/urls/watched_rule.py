@@ -117,7 +117,6 @@ class WatchedRule:
 
     @property
     def has_images(self) -> bool:
-        """Whether the images of this rule exist."""
         return self.is_manual or self.images >= IMAGES_NEEDED
 
     @property
@@ -180,7 +179,6 @@ class WatchedRule:
         return self.is_manual or self.places.holds(self._place(form, canonical, callback, is_joint=is_joint))
 
     def is_proved_beside(self, form: str, canonical: str, callback: int, *, is_joint: bool = False) -> bool:
-        """Tell whether the rule was right where *form* is."""
         return self.is_manual or self.places.is_right(self._place(form, canonical, callback, is_joint=is_joint))
 
     # Its record
@@ -210,16 +208,13 @@ class WatchedRule:
         return Standing.REFUTED if self.is_acting else Standing.CANDIDATE
 
     def refute(self) -> None:
-        """Take note that its samples speak against it, or that too many say nothing."""
         if not self.is_ended:
             self.state = Standing.REFUTED
 
     def disable(self) -> None:
-        """Take note that a person switched it off."""
         self.state = Standing.DISABLED
 
     def apply_remote(self, row: RuleRow) -> None:
-        """Take over the record that another process wrote."""
         self.right, self.wrong, self.images, self.state = row.right, row.wrong, row.images, row.state
         self.proofs = list(row.proofs)
 

@@ -245,7 +245,6 @@ class RedisCrawlDB(SqliteCrawlDB):
         self.is_over = bool(self._call("over"))
 
     def tell(self, stats: Mapping[str, float]) -> None:
-        """Keep the statistics of this process."""
         self._server.run("HSET", self._server.key("stats"), self._server.name, json.dumps(stats))
 
     def stats(self) -> Mapping[str, float]:

@@ -112,7 +112,6 @@ class Mirror:
         return changes
 
     def commit(self) -> None:
-        """Keep what was written."""
         self._connection.commit()
 
     def shipped(self) -> None:

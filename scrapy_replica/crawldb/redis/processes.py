@@ -14,7 +14,6 @@ PAGES = "replica/page/observed"
 
 
 def processes(server: Server) -> list[Process]:
-    """Return the processes that take part in the job on *server*."""
     key = server.key
     who, stats, alive, lead, time = server.run_many(
         [

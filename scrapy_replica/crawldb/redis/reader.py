@@ -47,7 +47,6 @@ class Follower:
 
     @property
     def is_begun(self) -> bool:
-        """Whether a crawl has begun there."""
         with self._lock:
             return bool(self._server.run("EXISTS", self._server.key("layout")))
 

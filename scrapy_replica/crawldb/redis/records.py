@@ -116,7 +116,6 @@ class Records:
         return name, slot
 
     def pack(self, row: UrlColumns) -> bytes:
-        """Return the record of a URL."""
         place = OrderPlace(bool(row.is_demoted), row.priority, row.score).pack()
         name = self.host(row.host)[0]
         rest = [_short(row.url, name), packed_key(row.key), row.depth, row.parent, row.payload, row.permission]

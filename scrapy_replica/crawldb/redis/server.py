@@ -121,7 +121,6 @@ class Server:
         return self._ask(lambda: self._commands(commands))
 
     def close(self) -> None:
-        """Hang up."""
         self._connection.disconnect()
 
     # What is sent

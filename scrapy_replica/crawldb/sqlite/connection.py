@@ -138,9 +138,9 @@ class _Cursor(sqlite3.Cursor):
 class Connection:
     """A connection whose writes since the last :meth:`commit` form one transaction.
 
-    After the first error of the file (disk full, a page that cannot be read) every further call raises it again:
-    SQLite has taken the open transaction back by then, and nothing may be built on what is left in memory. A value that
-    cannot be stored is no such error: it is raised as sqlite3 raises it.
+    An error of the file (disk full, a page that cannot be read) is raised as ``StoreError``, and every further call
+    raises it again: SQLite has taken the open transaction back by then, and nothing may be built on what is left in
+    memory. A value that cannot be stored is no such error: it is raised as sqlite3 raises it.
 
     :param path: the file, or ``None`` for a database in memory.
     :param is_reader: only read, a file that must be there and that a crawl may have open.
@@ -215,10 +215,7 @@ class Connection:
         return self._error
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Execute *sql*, a query.
-
-        :raises StoreError: the file cannot be used any more.
-        """
+        """Execute *sql*, a query."""
         if self._error is not None:
             raise self._error
         try:
@@ -240,18 +237,12 @@ class Connection:
         return rows
 
     def write(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Execute *sql* in the open transaction, beginning one if there is none.
-
-        :raises StoreError: the file cannot be used any more.
-        """
+        """Execute *sql* in the open transaction, beginning one if there is none."""
         self.begin()
         return self.read(sql, values)
 
     def write_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute *sql* for each of *rows* in the open transaction.
-
-        :raises StoreError: the file cannot be used any more.
-        """
+        """Execute *sql* for each of *rows* in the open transaction."""
         self.begin()
         try:
             self._sqlite.executemany(sql, rows)
@@ -283,10 +274,7 @@ class Connection:
             self.read("RELEASE span")
 
     def commit(self) -> None:
-        """Make everything since the last commit durable.
-
-        :raises StoreError: it cannot be written.
-        """
+        """Make everything since the last commit durable."""
         if self._error is not None:
             raise self._error
         if self._sqlite.in_transaction:

@@ -61,7 +61,6 @@ class HostTable(Table):
         return self._ids.get(name, ())
 
     def set_ip(self, name: str, ip: str) -> None:
-        """Keep the address that answered for the host."""
         if self._ips.get(name) != ip:
             self._write("UPDATE hosts SET ip = ? WHERE name = ? AND ip IS NOT ?", (ip, name, ip))
             if len(self._ips) >= MAX_IPS:

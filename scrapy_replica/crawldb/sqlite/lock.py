@@ -35,7 +35,6 @@ class JobLock:
             raise StoreError(f"the job {folder} cannot be written ({error}): give another JOBDIR") from None
 
     def release(self) -> None:
-        """Give the job up."""
         self._sqlite.close()
 
 

@@ -79,7 +79,6 @@ class ViewReader(Table):
         return RuleView(row, self._saved(Claim(Kind.RULE, str(row.id))))
 
     def _saved(self, claim: Claim) -> int:
-        """Return the number of URLs that are dropped for *claim*."""
         return self._number(f"SELECT COUNT(*) {SUPPRESSED} claim = ?", str(claim))
 
 
