@@ -17,7 +17,7 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.components import topic as topics
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.fetches import Fetches
-from scrapy_replica.crawl.order import successor
+from scrapy_replica.crawl.order import strategy_runner, successor
 from scrapy_replica.crawl.order.recipe import made_again
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
 from scrapy_replica.crawldb import visits
@@ -386,7 +386,7 @@ class TestResumed:
     def test_killed_while_a_fresh_strategy_catches_up(self, name, tmp_path, monkeypatch):
         """It sees seven visits a page, gives three scores a page; in the end the order is that of a crawl in one go."""
         monkeypatch.setattr(successor, "SHOWN_AT_ONCE", 7)
-        monkeypatch.setattr(successor, "SCORES_AT_ONCE", 3)
+        monkeypatch.setattr(strategy_runner, "SCORES_AT_ONCE", 3)
         config = Config(strategy=name, topic=tmp_path, warmup_pages=40)
         pages = [random_page(number) for number in range(75)]
         orders = []

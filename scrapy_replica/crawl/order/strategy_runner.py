@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from scrapy_replica.config import Config, ConfigError
 from scrapy_replica.crawl.order import beginning
 from scrapy_replica.crawl.order.recipe import MODEL, RECIPE, Recipe, show
-from scrapy_replica.crawl.order.successor import SHOWN_AT_ONCE, NewScores, Successor
+from scrapy_replica.crawl.order.successor import SHOWN_AT_ONCE, Successor
 from scrapy_replica.crawl.recent import Recent
 from scrapy_replica.crawl.topic.relevance import CrawlRelevance
 from scrapy_replica.crawldb.contract import RELEVANCE, CrawlDB, StoreError
@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 STAGE = "stage"
 """Key of the number of pages at which the topic was learnt last."""
+SCORES_AT_ONCE = 2_000
+"""Waiting URLs moved between two pages, some .1 s."""
 
 
 class StrategyRunner:
@@ -63,7 +65,8 @@ class StrategyRunner:
         self._best = BestScores()
         self._moved: dict[str, float] = {}
         self._successor: Successor | None = None
-        self._new_scores = NewScores()
+        self._new_scores: dict[str, float] = {}
+        """URL -> its score by a new strategy, handed out a few at a time."""
         self._others: deque[int] = deque()
         """Numbers of the visits of other processes that the strategy is to be shown."""
         self._numbers = Recent()
@@ -170,7 +173,7 @@ class StrategyRunner:
         scores = self._keep_and_show(visit)
         if self.is_warming_up:
             return self._early_order.scores(links) if self._strategy.needs_topic else [0.0] * len(links), {}
-        self._new_scores.drop(self._moved)
+        self._forget_new_scores(self._moved)
         return scores, self._moved
 
     def unproductive(self, url: str) -> None:
@@ -197,7 +200,7 @@ class StrategyRunner:
         return None if scores is None else as_numbers(scores)
 
     def has_to_learn(self, pages: int) -> bool:
-        is_under_way = self._successor is not None or bool(self._others) or self._new_scores.are_left
+        is_under_way = self._successor is not None or bool(self._others) or bool(self._new_scores)
         return is_under_way or self._is_due(pages) or self._is_marked
 
     def _is_due(self, pages: int) -> bool:
@@ -215,7 +218,7 @@ class StrategyRunner:
         try:
             if self._others:
                 moved = self._show_others()
-                self._new_scores.drop(moved)
+                self._forget_new_scores(moved)
             if self._successor is None and is_due:
                 self._begin_anew(self._stage or 0)
             elif self._is_marked and self._successor is None and not self._visits.is_saving:
@@ -230,7 +233,13 @@ class StrategyRunner:
             self.relevance.marks.end()
             if is_due:
                 self._end_stage(self._best.scores)
-        return self._new_scores.take() | moved
+        n_moved = min(len(self._new_scores), SCORES_AT_ONCE)
+        return dict(self._new_scores.popitem() for _ in range(n_moved)) | moved
+
+    def _forget_new_scores(self, urls: Iterable[str]) -> None:
+        """Take note that *urls* have later scores."""
+        for url in urls:
+            self._new_scores.pop(url, None)
 
     @property
     def _is_marked(self) -> bool:
@@ -285,7 +294,7 @@ class StrategyRunner:
         if successor.stage is not None:
             self._end_stage(successor.best.scores)
         else:
-            self._new_scores.put(successor.best.scores)
+            self._new_scores = dict(successor.best.scores)
         self.relevance.marks.end()
 
     def _end_stage(self, best: Mapping[str, float]) -> None:
@@ -295,9 +304,9 @@ class StrategyRunner:
         stage, self._stage = self._stage, self._stage_after(self._stage or 0)
         if not self._db.is_leader:
             # The process that leads moves all but what the early order of this one moved.
-            self._new_scores.put({url: best[url] for url in moved & best.keys()})
+            self._new_scores = {url: best[url] for url in moved & best.keys()}
             return
         self._db.set_meta(STAGE, str(stage).encode())
         if not self._keeps_visits:
             self._visits.clear()
-        self._new_scores.put({url: score for url, score in best.items() if score or not was_early or url in moved})
+        self._new_scores = {url: score for url, score in best.items() if score or not was_early or url in moved}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 
 from scrapy_replica.crawl.order.recipe import show
 from scrapy_replica.crawldb.visits import Visit, VisitTable
@@ -13,8 +13,6 @@ from scrapy_replica.records import Page
 
 SHOWN_AT_ONCE = 100
 """Visits shown between two pages, some .2 s: at 3,840 pages all of them are 8 s, in which nothing would be fetched."""
-SCORES_AT_ONCE = 2_000
-"""Waiting URLs moved between two pages, some .1 s."""
 
 
 class Successor:
@@ -60,27 +58,3 @@ class Successor:
         if self._keeps:
             self._visits.judge(judged)
         return len(rows) < most
-
-
-class NewScores:
-    """Scores of URLs that a new strategy gave, handed out a few at a time."""
-
-    def __init__(self) -> None:
-        self._scores: dict[str, float] = {}
-
-    def put(self, scores: Mapping[str, float]) -> None:
-        """Take *scores*, URL -> score, in the place of those that are left."""
-        self._scores = dict(scores)
-
-    def drop(self, urls: Iterable[str]) -> None:
-        """Forget what was said of *urls*: they have later scores."""
-        for url in urls:
-            self._scores.pop(url, None)
-
-    @property
-    def are_left(self) -> bool:
-        return bool(self._scores)
-
-    def take(self) -> dict[str, float]:
-        some = [self._scores.popitem() for _ in range(min(len(self._scores), SCORES_AT_ONCE))]
-        return dict(some)
