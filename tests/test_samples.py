@@ -70,7 +70,7 @@ class TestDraws:
         assert len(drawn(make(db), range(1, 201))) < 30
 
     def test_one_page_is_one_sample_by_however_many_urls_of_one_page(self, db):
-        samples, pending = make(db), Pending()
+        samples, pending = make(db), Pending(list)
         spellings = [samples.draw(saving(7), f"http://b.example/7?sid={n}", pending) for n in range(50)]
         assert [decision.is_sampled for decision in spellings] == [True] + [False] * 49
 

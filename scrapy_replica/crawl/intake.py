@@ -94,7 +94,7 @@ class Intake:
         """
         redirecting = None if via is None else self._store.urls.known(self.key(via))
         rows: list[Entry] = []
-        places, pending = [], Pending()
+        places, pending = [], Pending(list)
         for new, decision in asked:
             made = self._entries(*self._as_of_now(new, decision), pending, moved_by=moved_by)
             places.append((len(rows), len(rows) + len(made) - 1))
@@ -129,7 +129,7 @@ class Intake:
             return drawn
         if pending is not None:
             for claim in decision.tested:
-                pending.drawn[claim].pop()
+                pending[claim].pop()
         return decision
 
     def _entries(self, new: NewUrl, decision: Decision, pending: Pending, *, moved_by: Decision | None) -> list[Entry]:

@@ -18,8 +18,8 @@ SLICE = 200
 class Passes:
     """Keeps the present pass, or the last one, in the store."""
 
-    def __init__(self, store: CrawlDB, counts: Counter[str]) -> None:
-        self._store, self._counts = store, counts
+    def __init__(self, store: CrawlDB, counts: Counter[str], *, is_on: bool) -> None:
+        self._store, self._counts, self._is_on = store, counts, is_on
         self.present = Pass.load(store.meta(LAST_PASS))
 
     def begin(self, now: float) -> None:
@@ -47,38 +47,31 @@ class Passes:
         if told := self.present.in_words():
             logger.info("%s", told)
 
-
-class Doubts:
-    """Hosts whose ETags and dates say nothing: what they answered by 304 is asked for again."""
-
-    def __init__(self, store: CrawlDB, passes: Passes, *, is_on: bool) -> None:
-        self._store, self._passes, self._is_on = store, passes, is_on
+    # Hosts whose ETags and dates say nothing: what they answered by 304 is asked for again
 
     def doubt(self, host: str) -> None:
         """Take note that *host* said of a page that changed that it did not."""
         if not self._store.revisits.is_doubted(host):
             self._store.revisits.doubt(host)
-            self._passes.count("hosts_doubted", 1)
+            self.count("hosts_doubted", 1)
             logger.info("%s says of pages that changed that they did not: it is asked without a condition", host)
         self.take_back_later(host)
 
     def take_back_later(self, host: str) -> None:
         """Let what *host* answered by 304 be asked for again, if a pass goes on."""
-        present = self._passes.present
-        if self._is_on and host not in present.doubted:
-            present.doubted.append(host)
-            self._passes.keep()
+        if self._is_on and host not in self.present.doubted:
+            self.present.doubted.append(host)
+            self.keep()
 
     def take_some_back(self) -> None:
         """Ask again for some of what the first of these hosts answered by 304, as if it had not been asked."""
-        present = self._passes.present
-        host = present.doubted[0]
+        host = self.present.doubted[0]
         believed = self._store.revisits.believed_of(host, SLICE)
         for history in believed:
             self._store.revisits.enter(without_not_modified(history))
-            self._passes.count_believed(history, -(history.checked_at >= present.began_at))
+            self.count_believed(history, -(history.checked_at >= self.present.began_at))
         renewed = [(history.url, 1.0, history.payload) for history in believed]
-        self._passes.count("taken_back", self._store.urls.renew(renewed))
+        self.count("taken_back", self._store.urls.renew(renewed))
         if not believed:
-            present.doubted.remove(host)
-            self._passes.keep()
+            self.present.doubted.remove(host)
+            self.keep()

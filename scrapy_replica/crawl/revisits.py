@@ -12,7 +12,7 @@ from scrapy_replica.config import Config
 from scrapy_replica.crawl import histories
 from scrapy_replica.crawl.given import Clock, KeyOf
 from scrapy_replica.crawl.histories import MAX_ABSENCES, Expected
-from scrapy_replica.crawl.passes import SLICE, Doubts, Passes
+from scrapy_replica.crawl.passes import SLICE, Passes
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, State
 from scrapy_replica.crawldb.pages import GONE, NOT_MODIFIED
@@ -75,8 +75,7 @@ class Revisits:
         self._failing: set[int] = set()
         """Ids of URLs that brought nothing and are on their way still."""
         self._expected = Expected({})
-        self._passes = Passes(store, counts)
-        self._doubts = Doubts(store, self._passes, is_on=self.is_on)
+        self._passes = Passes(store, counts, is_on=self.is_on)
         if self.is_on:
             self._open()
 
@@ -147,7 +146,7 @@ class Revisits:
             self._pass.tested = []
             self._passes.keep()
         if self._pass.doubted:
-            self._doubts.take_some_back()
+            self._passes.take_some_back()
         elif self._pass.after is not None:
             self._look(self._pass.after)
 
@@ -296,15 +295,15 @@ class Revisits:
     def _not_modified(self, before: History, answer: Answer) -> None:
         if not answer.is_conditional:
             self._missed(before, answer)  # nobody asked
-            self._doubts.doubt(self._host_of(before))
+            self._passes.doubt(self._host_of(before))
             return
         self._store.revisits.enter(histories.after_not_modified(before, self.now()))
         self._passes.count_believed(before, 1)
         promised, told = before.etag, answer.validators.etag
         if promised is not None and told is not None and not is_same_etag(promised, told):
-            self._doubts.doubt(self._host_of(before))  # it is about something else
+            self._passes.doubt(self._host_of(before))  # it is about something else
         elif self._store.revisits.is_doubted(host := self._host_of(before)):
-            self._doubts.take_back_later(host)  # it was asked before the host was doubted
+            self._passes.take_back_later(host)  # it was asked before the host was doubted
         elif self._is_drawn(before.url):
             self._passes.count("tested", 1)
             self._pass.tested.append(before.url)
@@ -322,7 +321,7 @@ class Revisits:
             self._passes.count("changed" if is_changed else "unchanged", 1)
         # The server said a moment ago, or says by its ETag and date, that the page did not change.
         if is_other and (is_test or Validators(before.etag, before.last_modified).promise(answer.validators)):
-            self._doubts.doubt(self._host_of(before))
+            self._passes.doubt(self._host_of(before))
 
     def _missed(self, before: History, answer: Answer) -> None:
         is_gone = answer.status in GONE

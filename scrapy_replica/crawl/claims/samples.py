@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from itertools import chain, repeat
 
 import mmh3
@@ -29,12 +28,9 @@ MAX_TESTS = 10_000
 """Claims whose test is in memory, about 1 kB each; others are read again."""
 
 
-@dataclass
-class Pending:
-    """What was drawn and is not entered yet: links of one page are drawn together."""
-
-    drawn: defaultdict[Claim, list[tuple[int, Stratum]]] = field(default_factory=partial(defaultdict, list))
-    """Claim -> key of the representative and stratum of each."""
+Pending = defaultdict[Claim, list[tuple[int, Stratum]]]
+"""Claim -> key of the representative and stratum of each URL that was drawn and is not entered yet: links of one page
+are drawn together."""
 
 
 class Samples:
@@ -99,10 +95,10 @@ class Samples:
         is_tested = is_acting and decision.reason in TESTED
         if not is_tested or not self.are_drawn:
             return decision
-        pending = pending if pending is not None else Pending()
+        pending = pending if pending is not None else Pending(list)
         stands = None if decision.is_gate else decision.representative
         key, stratum = self._key(stands or url), Stratum.of(url, stands)
-        tests = [self._with(self.test_of(claim), pending.drawn[claim]) for claim in decision.tested]
+        tests = [self._with(self.test_of(claim), pending[claim]) for claim in decision.tested]
         if any((key, stratum.lacks) in test.met for test in tests):
             return decision
         probability = max(
@@ -116,7 +112,7 @@ class Samples:
         if not self._is_drawn(key, stratum, probability):
             return decision
         for claim in decision.tested:
-            pending.drawn[claim].append((key, stratum))
+            pending[claim].append((key, stratum))
         return replace(decision, action=Action.FETCH, is_sampled=True, weight=1 / probability)
 
     def _is_drawn(self, key: int, stratum: Stratum, probability: float) -> bool:

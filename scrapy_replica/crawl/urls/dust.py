@@ -292,7 +292,8 @@ class Dust:
         joint = host.joint_pair(form)
         if joint is None:
             return
-        changed_id = url_id if joint.changed == form else next(filter(None, map(_id_of(joint.changed), joint.rules)), 0)
+        ids = (watched.changed.id_of(joint.changed) for watched in joint.rules)
+        changed_id = url_id if joint.changed == form else next(filter(None, ids), 0)
         image_id = url_id if url_id != changed_id else None
         are_other = host.are_other(joint)
         if are_other is None:
@@ -358,7 +359,3 @@ class Dust:
         if (lesson := self._rules.proposals.work()) is not None:
             name, rules = lesson
             self._rules.proposals.propose_learnt(self._rules.hosts.of(name), rules)
-
-
-def _id_of(form: str) -> Callable[[WatchedRule], int | None]:
-    return lambda watched: watched.changed.id_of(form)

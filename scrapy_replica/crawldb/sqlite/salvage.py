@@ -218,23 +218,21 @@ def _mend(connection: Connection, read: Counter[str], *, is_cut: bool, n_unreada
 
 def _last_id(connection: Connection) -> int:
     """Return the highest id of a URL that anything speaks of."""
-    queries = [f"SELECT MAX({column}) FROM {table}" for table, column in _referring()]
+    queries = [f"SELECT MAX(url) FROM {table}" for table in _referring()]
     queries += ["SELECT MAX(id) FROM urls", "SELECT MAX(parent) FROM urls"]
     return max(connection.read(query).fetchone()[0] or 0 for query in queries)
 
 
-def _referring() -> Iterator[tuple[str, str]]:
-    """Yield (table, column) of what belongs to a URL by its id."""
-    for table, columns in _tables().items():
-        for column in columns:
-            if table != "urls" and (column.name, column.type) == ("url", "INTEGER"):
-                yield table, column.name
+def _referring() -> list[str]:
+    """Return the tables of what belongs to a URL by its id."""
+    tables = _tables().items()
+    return [name for name, columns in tables if ("url", "INTEGER") in [(one.name, one.type) for one in columns]]
 
 
 def _forget_what_hangs(connection: Connection) -> None:
     """Delete what belongs to URLs that were lost, and what was suppressed by what was lost."""
-    for table, column in _referring():
-        connection.write(f"DELETE FROM {table} WHERE {column} NOT IN (SELECT id FROM urls)")
+    for table in _referring():
+        connection.write(f"DELETE FROM {table} WHERE url NOT IN (SELECT id FROM urls)")
     connection.write("UPDATE urls SET parent = NULL WHERE parent NOT IN (SELECT id FROM urls)")
     connection.write("UPDATE pages SET twin = NULL WHERE twin NOT IN (SELECT id FROM urls)")
     connection.write(
