@@ -11,8 +11,6 @@ from scrapy_replica.records import Link, Novelty, Page
 
 @dataclass(slots=True)
 class Observation:
-    """What was learnt from one page."""
-
     page: Page
     url_id: int
     depth: int

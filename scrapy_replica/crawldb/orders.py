@@ -80,6 +80,7 @@ class OrderTable(Table):
         return (order for order in self._rows("kind = ? ORDER BY id", (kind,)) if order.is_done)
 
     def last(self, most: int) -> list[Order]:
+        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
         return list(self._rows("id > 0 ORDER BY id DESC LIMIT ?", (most,)))
 
     def _rows(self, condition: str, values: Sequence[Any] = ()) -> Iterator[Order]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from scrapy_replica.crawl.topic.marks import Marks
+from scrapy_replica.crawl.topic.marks import Marks, Terms
 from scrapy_replica.crawldb.contract import RELEVANCE, CrawlDB
 from scrapy_replica.crawldb.visits import Visit
 from scrapy_replica.focus.links import finite
 from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.scorer import Scorer
 from scrapy_replica.records import Page
-
-Terms = Mapping[str, int]
 
 UNLABELLED = "unlabelled pages"
 

@@ -215,17 +215,15 @@ class CrawlRules:
         if known is not None:
             raise ValueError(f"it is rule {known.id} already, {STANDINGS[known.state]}")
         watched.id = self._db.rules.enter(rule.to_dict(), self._now(), is_manual=True)
-        if self._config.dust:
-            self._begin(watched)
-        return watched.id
-
-    def _begin(self, watched: WatchedRule) -> None:
+        if not self._config.dust:
+            return watched.id
         if watched.is_wide:
             self.wide.append(watched)
             self.hosts.clear()
         else:
             self.hosts.forget(watched.rule.host)
         self._take_effect(watched)
+        return watched.id
 
     def disable(self, rule_id: int) -> WatchedRule:
         """Switch the rule of that id off for good, and return it.

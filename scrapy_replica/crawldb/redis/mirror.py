@@ -79,7 +79,7 @@ class Mirror:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._read, self._write = connection.read, connection.write
+        self._read, self._write, self.commit = connection.read, connection.write, connection.commit
         self._tables = {table.name: table for table in _tables(connection)}
         self._changed: list[str] = []
         """Tables of which :meth:`changed` returned rows."""
@@ -110,9 +110,6 @@ class Mirror:
                     packed = pack(row) if row[table.places[0]] is not None else None
                     changes.rows.append((name, pack(found[:n_keys]), packed))
         return changes
-
-    def commit(self) -> None:
-        self._connection.commit()
 
     def shipped(self) -> None:
         """Forget what :meth:`changed` returned, in the open transaction."""

@@ -26,7 +26,7 @@ from scrapy_replica.crawldb.samples import SampleTable
 from scrapy_replica.crawldb.seeds import SeedTable
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.lock import JobLock
-from scrapy_replica.crawldb.sqlite.reader import SqliteReader
+from scrapy_replica.crawldb.sqlite.status import StatusReader
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 from scrapy_replica.crawldb.status import Status
 from scrapy_replica.crawldb.texts import TextTable
@@ -149,7 +149,7 @@ class SqliteCrawlDB:
 
     def status(self) -> Status:
         """Return the figures of the job so far."""
-        return SqliteReader(self.connection).status(None, 0)
+        return StatusReader(self.connection).read(None, 0)
 
     def first_meta(self, key: str, value: bytes) -> bytes:
         """Store *value* if nothing is stored under *key*; return what stands there, for all that share the crawl."""

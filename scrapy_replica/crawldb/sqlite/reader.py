@@ -14,7 +14,7 @@ from typing import Any
 from scrapy_replica.claim import Claim, Standing
 from scrapy_replica.crawldb.contract import State, StoreError
 from scrapy_replica.crawldb.forms import FormTable
-from scrapy_replica.crawldb.orders import Give, Order, OrderTable
+from scrapy_replica.crawldb.orders import Give, OrderTable
 from scrapy_replica.crawldb.reader import (
     DecisionView,
     HostView,
@@ -25,12 +25,11 @@ from scrapy_replica.crawldb.reader import (
 )
 from scrapy_replica.crawldb.results import ResultReader
 from scrapy_replica.crawldb.revisits import RevisitTable
-from scrapy_replica.crawldb.rules import RuleRow, RuleTable, without_repeats
+from scrapy_replica.crawldb.rules import RuleTable, without_repeats
 from scrapy_replica.crawldb.sqlite.connection import UNREADABLE, Connection, advice, damaged, told
 from scrapy_replica.crawldb.sqlite.schema import STATES
 from scrapy_replica.crawldb.sqlite.status import SUPPRESSED, StatusReader, ViewReader
 from scrapy_replica.crawldb.sqlite.table import OF_HOST
-from scrapy_replica.crawldb.status import Status
 from scrapy_replica.crawldb.tables import TableReader
 from scrapy_replica.crawldb.texts import TextTable
 from scrapy_replica.crawldb.verdicts import UncertainPairTable
@@ -101,8 +100,9 @@ class SqliteReader(ViewReader):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.meta = connection.meta
-        self._rules, self._orders = RuleTable(connection), OrderTable(connection)
-        self._revisits = RevisitTable(connection)
+        self._rules, self._revisits = RuleTable(connection), RevisitTable(connection)
+        self.rule, self.orders = self._rules.row, OrderTable(connection).last
+        self.status = StatusReader(connection).read
         self.forms = FormTable(connection)
         self.visits = VisitTable(connection)
         self.texts = TextTable(connection)
@@ -234,23 +234,8 @@ class SqliteReader(ViewReader):
         repeated = {row.id for row in in_force}.difference(row.id for row in without_repeats(in_force))
         return [self._rule(row)._replace(is_repeated=row.id in repeated) for row in rows]
 
-    def rule(self, rule_id: int) -> RuleRow | None:
-        return self._rules.row(rule_id)
-
     def saved_by_rules(self) -> int:
         """Return the number of URLs that are dropped for some rule."""
         return self._number(
             f"SELECT COUNT(DISTINCT suppressed.url) {SUPPRESSED} claim >= ? AND claim < ?", "rule ", "rule!"
         )
-
-    def status(self, now: float | None, hosts: int) -> Status:
-        """Return the figures of the job, of at most so many *hosts* one by one.
-
-        :param now: seconds since the epoch; ``None`` where the crawl does not run, whose last hour ends with its last
-            fetch.
-        """
-        return StatusReader(self._connection).read(now, hosts)
-
-    def orders(self, most: int) -> list[Order]:
-        """Return what was told the crawl by hand and what it answered, at most so many, last told first."""
-        return self._orders.last(most)

@@ -86,7 +86,11 @@ class StatusReader(ViewReader):
     """Reads what :class:`~scrapy_replica.crawldb.status.Status` holds."""
 
     def read(self, now: float | None, most: int) -> Status:
-        """Return the figures, of at most so many hosts one by one; *now* is ``None`` if the crawl does not run."""
+        """Return the figures, of at most so many hosts one by one.
+
+        *now*, in seconds since the epoch, is ``None`` where the crawl does not run, whose last hour ends with its last
+        fetch.
+        """
         rows = self._read(
             f"SELECT host, MIN(fetched_at), MAX(fetched_at), {TRAFFIC} FROM pages GROUP BY host"
         ).fetchall()
