@@ -66,18 +66,30 @@ class RemoteUpdates:
 
     def _apply(self, update: RemoteUpdate) -> int:
         """Apply *update*; return the number of pages that others fetched."""
-        for what, apply in (
-            ("the lead", self._apply_lead),
-            ("what comes back", self._apply_work),
-            ("seeds", self._apply_seeds),
-            ("orders", lambda update: self._orders.apply_remote(update.orders)),
-            ("the topic", lambda update: self._runner.follow(update.meta)),
-            ("rules", lambda update: self._rules.apply_remote(update.rules)),
-            ("verdicts", self._apply_verdicts),
-            ("URLs that others found", self._apply_urls),
-        ):
-            with self._alone(what):
-                apply(update)
+        with self._alone("the lead"):
+            if update.is_leader:
+                self._replicas.become_leader()
+                self._restorer.adopt()
+        with self._alone("what comes back"):
+            if update.work:
+                self._store.claims.read_again()
+                self._restorer.join(update.work)
+        with self._alone("seeds"):
+            self._store.seeds.read_again()
+            if self._scope.open_remote(update.seeds):
+                self._restorer.join([Work(OUT_OF_SCOPE)])
+        with self._alone("orders"):
+            self._orders.apply_remote(update.orders)
+        with self._alone("the topic"):
+            self._runner.follow(update.meta)
+        with self._alone("rules"):
+            self._rules.apply_remote(update.rules)
+        with self._alone("verdicts"):
+            began = self._replicas.apply_remote(update.verdicts)
+            left_out = self._scope.apply_remote(update.meta)
+            self._scope_check.check(left_out.union(verdict.canonical for verdict in began))
+        with self._alone("URLs that others found"):
+            self._apply_urls(update.urls)
         n_pages = sum(map(self._apply_page, self._store.pages.remote(update.pages)))
         with self._alone("samples of others"):
             self._evidence.add_samples(update.tested)
@@ -98,28 +110,8 @@ class RemoteUpdates:
         except Exception:
             logger.exception("Not applied: %s", what)
 
-    def _apply_lead(self, update: RemoteUpdate) -> None:
-        if update.is_leader:
-            self._replicas.become_leader()
-            self._restorer.adopt()
-
-    def _apply_work(self, update: RemoteUpdate) -> None:
-        if update.work:
-            self._store.claims.read_again()
-            self._restorer.join(update.work)
-
-    def _apply_seeds(self, update: RemoteUpdate) -> None:
-        self._store.seeds.read_again()
-        if self._scope.open_remote(update.seeds):
-            self._restorer.join([Work(OUT_OF_SCOPE)])
-
-    def _apply_verdicts(self, update: RemoteUpdate) -> None:
-        began = self._replicas.apply_remote(update.verdicts)
-        left_out = self._scope.apply_remote(update.meta)
-        self._scope_check.check(left_out.union(verdict.canonical for verdict in began))
-
-    def _apply_urls(self, update: RemoteUpdate) -> None:
-        for found in self._store.urls.found(update.urls):
+    def _apply_urls(self, url_ids: Sequence[int]) -> None:
+        for found in self._store.urls.found(url_ids):
             callback = self._payloads.callback(found.payload) if found.parent is not None else None
             self._replicas.add_url(found.url, found.host, callback)
             if found.found_on is not None and found.found_on != found.host:
