@@ -35,7 +35,7 @@ class CrawlRules:
 
     def __init__(self, config: Config, db: CrawlDB, now: Clock) -> None:
         self._config, self._db, self._now = config, db, now
-        self.hosts = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
+        self.hosts: HostCache[HostRules] = HostCache(self._read, MAX_BYTES, attrgetter("weight"))
         self.wide: list[WatchedRule] = []
         """Rules for more than one host."""
         self._names: set[str] = set()
@@ -48,8 +48,7 @@ class CrawlRules:
 
     def host_before(self, url_id: int, name: str) -> HostRules:
         """Return what is known of the host (and port) *name*, from before the page of that URL was fetched."""
-        host: HostRules = self.hosts.peek(name) or self.hosts.put(name, self._read(name, url_id))
-        return host
+        return self.hosts.peek(name) or self.hosts.put(name, self._read(name, url_id))
 
     def hit(self, url: str, host: str, callback: str = "") -> Hit | None:
         """Return what the rules say about *url* on *host*; ``None`` if it is to be fetched as it stands.
@@ -60,8 +59,7 @@ class CrawlRules:
         if host not in self._names and not self.wide:
             return None
         form = form_of(url)
-        rules: HostRules = self.hosts.of(parse(form).host)
-        return rules.hit(form, callback_number(callback))
+        return self.hosts.of(parse(form).host).hit(form, callback_number(callback))
 
     def is_known_place(self, url: str) -> bool:
         """Tell whether rules know for certain where *url* leads: to a page that was fetched.

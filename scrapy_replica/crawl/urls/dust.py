@@ -12,7 +12,6 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.contents import callback_in, callback_number, content_of, form_of, is_of_links
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
 from scrapy_replica.crawl.urls.gates import destination_of, is_closed
-from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.leads import Lead, leads_of, pack_leads, unpack_leads
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
@@ -150,8 +149,7 @@ class Dust:
     def is_repeat(self, url: str) -> bool:
         """Tell whether the page at *url* is another one of its host, and leads nowhere where none led before."""
         form = form_of(url)
-        pages: HostPages = self._rules.hosts.of(parse(form).host).pages
-        return pages.is_repeat(form)
+        return self._rules.hosts.of(parse(form).host).pages.is_repeat(form)
 
     def led_to_news(self, url: str, samples_of: Collection[int]) -> DustFindings:
         """Take note that *url*, a sample of rules (their ids), alone led to news: it is not what rules took it for."""

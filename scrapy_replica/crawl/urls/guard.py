@@ -23,8 +23,6 @@ from scrapy_replica.urls.traps import Finder, Traps
 
 MAX_WEIGHT = 300_000
 """Prefixes, places and lines counted over the hosts in memory, 150 bytes each."""
-
-
 MAX_SLACK = 100_000
 """Hosts not in memory of which the slack is known, 150 bytes each."""
 
@@ -92,7 +90,7 @@ class TrapGuard:
 
     def __init__(self, config: Config, pages: PageTable) -> None:
         self._config, self._pages = config, pages
-        self._hosts = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
+        self._hosts: HostCache[_HostGuard] = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
         self._slack: OrderedDict[str, float] = OrderedDict()
         """Host not in memory -> its slack."""
         self.led_on = Recent()
