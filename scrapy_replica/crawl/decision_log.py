@@ -21,9 +21,6 @@ class DecisionLog:
     """Writes each decision to the ledger, and the suppressed or sample rows that follow from it.
 
     People read ledger and sink: secrets in URLs are left out there.
-
-    :param counts: statistics, as ``area/what``.
-    :param sink: where decisions are written as lines of JSON, besides the ledger of the store.
     """
 
     def __init__(

@@ -52,8 +52,6 @@ class Intake:
     """Enters URLs as decided, and decides about those that were taken.
 
     Samples are drawn here, of what is new: a sample is a row, and nothing else.
-
-    :param counts: statistics, as ``area/what``.
     """
 
     def __init__(

@@ -59,10 +59,7 @@ class Restored(NamedTuple):
 
 
 class SuppressedTable(Table):
-    """For each URL that was dropped, rewritten or demoted the claims that did so, and its representative.
-
-    :param is_own: nobody else writes it.
-    """
+    """For each URL that was dropped, rewritten or demoted the claims that did so, and its representative."""
 
     def __init__(self, connection: Connection, urls: UrlTable, *, is_own: bool) -> None:
         super().__init__(connection)

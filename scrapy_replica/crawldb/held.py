@@ -11,7 +11,8 @@ MOST_HELD = 100_000
 class Held:
     """The keys that a *column* of a *table* has, and those that it gets.
 
-    :param is_own: nobody else writes the table; otherwise any key may be there.
+    :param is_own: nobody else writes the table, which is so where one process has the whole crawl; otherwise any key
+        may be there.
     """
 
     def __init__(self, connection: Connection, table: str, column: str, *, is_own: bool) -> None:

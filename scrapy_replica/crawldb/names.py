@@ -10,10 +10,7 @@ from scrapy_replica.crawldb.sqlite.table import Table
 
 
 class NameTable(Table):
-    """One row for each URL that a page named and that it was not fetched by.
-
-    :param is_own: nobody else writes it.
-    """
+    """One row for each URL that a page named and that it was not fetched by."""
 
     def __init__(self, connection: Connection, *, is_own: bool) -> None:
         super().__init__(connection)

@@ -156,7 +156,6 @@ SIZES = (
 )
 """Host, number, mean and median of the sizes of its answers."""
 
-
 FETCHED_AT = (
     "SELECT urls.url, novelty, status IS NULL OR status >= 400 FROM hosts JOIN pages ON pages.host = hosts.id"
     " JOIN urls ON urls.id = pages.url WHERE hosts.name = ?"

@@ -65,10 +65,7 @@ COLUMNS = "url, claim, reason, representative, stratum, weight, outcome"
 
 
 class SampleTable(Table):
-    """One row for each URL and claim in each pass over the job; what is asked for is of the pass that goes on.
-
-    :param is_own: nobody else writes it.
-    """
+    """One row for each URL and claim in each pass over the job; what is asked for is of the pass that goes on."""
 
     def __init__(self, connection: Connection, *, is_own: bool = False) -> None:
         super().__init__(connection)

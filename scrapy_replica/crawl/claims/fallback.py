@@ -27,8 +27,6 @@ MOST_IN_ALL = 50_000
 """These, and what was never met, over all hosts, some 600 bytes each; then all are forgotten, which costs samples."""
 MOST_STEPS = 20
 """Pages that are gone back over to tell whether something leads to a URL; after more it is taken for led to."""
-
-
 MOST_MIRRORS = 16
 """Mirrors of one host of which samples of what nothing leads to are drawn, page by page."""
 MOST_LED_TO = 100_000

@@ -12,6 +12,7 @@ import mmh3
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
+from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.samples import Sample, Stratum
@@ -44,10 +45,9 @@ class Samples:
     :param explore: least probability; 0 draws none.
     :param salt: what draws depend on besides the URL; unknown to the sites, which would be honest where they are looked
         at.
-    :param key: URL -> 64 bits of its request fingerprint, signed.
     """
 
-    def __init__(self, store: CrawlDB, explore: float, salt: int, key: Callable[[str], int]) -> None:
+    def __init__(self, store: CrawlDB, explore: float, salt: int, key: KeyOf) -> None:
         self._store, self._explore, self._salt, self._key = store, explore, salt, key
         self._tests: dict[Claim, ClaimTest] = {}
         self._n_rollbacks = -1

@@ -22,10 +22,7 @@ MAX_NEAR = 20
 
 
 class StoredEvidence:
-    """The :class:`~scrapy_replica.sites.evidence_store.EvidenceStore` of a crawl.
-
-    :param index: the simhashes of all pages.
-    """
+    """The :class:`~scrapy_replica.sites.evidence_store.EvidenceStore` of a crawl."""
 
     def __init__(self, db: CrawlDB, index: NearDuplicates) -> None:
         self._db, self._index = db, index

@@ -45,7 +45,6 @@ class RedisCrawlDB(SqliteCrawlDB):
     waits.
 
     :param address: as ``REPLICA_CRAWLDB`` says it.
-    :param spider: name of the spider that the job belongs to.
     :raises StoreError: Redis does not answer or refuses, or the job belongs to another spider or release.
     """
 

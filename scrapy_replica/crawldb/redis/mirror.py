@@ -38,7 +38,6 @@ Row = tuple[Any, ...]
 Packed = tuple[str, bytes, bytes | None]
 """Table, key and row, packed; ``None`` for a row that was deleted."""
 
-
 _PACKER = msgpack.Packer(unicode_errors="surrogatepass")  # making one takes thrice as long as packing a row
 
 

@@ -48,7 +48,6 @@ MAX_PAUSE_S, TELL_S = 1.0, 10.0
 KEPT_S = 30 * 86_400
 """For how long the server remembers the last reply to a process."""
 
-
 PASSED_OVER = {"id": 100_000, "id:hosts": 100_000} | {
     f"id:{table}": 100 for table in ("forms", "orders", "rules", "verdicts", "work")
 }

@@ -39,14 +39,12 @@ TRAFFIC = (
 RECENT = "FROM hosts CROSS JOIN pages ON pages.host = hosts.id AND fetched_at >= ?"
 """One look at the end of the fetches of each host."""
 
-
 SUPPRESSED = f"FROM suppressed JOIN urls ON urls.id = suppressed.url WHERE urls.state = {DROPPED} AND"
 
 HOLDING = "FROM verdicts WHERE standing = 'in force'"
 
 UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 """URLs that answered 304 when they were last asked for."""
-
 
 HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
 """URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
