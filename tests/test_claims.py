@@ -1046,7 +1046,7 @@ class Life(RuleBasedStateMachine):
         fresh = Samples(self.db, 0.1, 7, key)
         decision = Decision(Action.DROP, Action.DROP, Reason.REPLICA_HOST, claims=(VERDICT.claim,), n_agreed=3)
         own = Samples(self.db, 0.1, 7, key)
-        own._tests, own._n_rollbacks = {VERDICT.claim: test}, self.db.n_rollbacks
+        own._tests = {VERDICT.claim: test}
         urls = [f"http://{MIRROR}/{number}/x" for number in range(20)]
         assert [own.draw(decision, url) for url in urls] == [fresh.draw(decision, url) for url in urls]
 

@@ -58,7 +58,7 @@ class Restorer:
     def __init__(self, store: CrawlDB, log: DecisionLog) -> None:
         self._store, self._log = store, log
         self._jobs: dict[Work, _Job] = {}
-        self._n_rollbacks = store.n_rollbacks
+        store.on_rollback.append(self._forget_undone)
         self._ended: set[Claim] = set()
         """Claims that ended in this run, here or elsewhere."""
 
@@ -105,8 +105,7 @@ class Restorer:
 
     def _forget_undone(self) -> None:
         """Drop what was begun in a span that was taken back: its claim acts on."""
-        if self._n_rollbacks != self._store.n_rollbacks:
-            self._n_rollbacks = self._store.n_rollbacks
+        if self._jobs:
             begun = set(self._store.suppressed.unfinished())
             self._jobs = {work: job for work, job in self._jobs.items() if not job.is_own or work in begun}
 
@@ -117,7 +116,6 @@ class Restorer:
 
     def work(self) -> set[int]:
         """Let one slice come back; return the keys of what may have waited for its sake alone."""
-        self._forget_undone()
         if not self._jobs:
             return set()
         work, job = next(iter(self._jobs.items()))

@@ -50,21 +50,14 @@ class Samples:
     def __init__(self, store: CrawlDB, explore: float, salt: int, key: KeyOf) -> None:
         self._store, self._explore, self._salt, self._key = store, explore, salt, key
         self._tests: dict[Claim, ClaimTest] = {}
-        self._n_rollbacks = -1
+        store.on_rollback.append(self._tests.clear)
         self.doubted: dict[Claim, int] = {}
         """Claims that something spoke against, and that were not looked into since, in that order -> the id of the URL
         that did last."""
         self.wanted: set[int] = set()
         """Ids of representatives that were dropped and are to be fetched: what stands for them is not the sample."""
 
-    def _refresh(self) -> None:
-        """Forget what was read before a span was taken back."""
-        if self._n_rollbacks != self._store.n_rollbacks:
-            self._n_rollbacks = self._store.n_rollbacks
-            self._tests.clear()
-
     def test_of(self, claim: Claim) -> ClaimTest:
-        self._refresh()
         test = self._tests.get(claim)
         if test is None:
             if len(self._tests) >= MAX_TESTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,8 +50,6 @@ class SqliteCrawlDB:
     """Whether this process decides what concerns all that share the crawl."""
     is_shared = False
     """Whether several processes may have the crawl."""
-    n_rollbacks = 0
-    """Spans that were taken back: what is held in memory of their rows is read anew."""
     process = ""
     """Name of the process among those that share the crawl."""
 
@@ -101,6 +99,8 @@ class SqliteCrawlDB:
         self.added = AddedTable(connection)
         self.checks = CheckTable(connection)
         self.names = NameTable(connection, is_own=not self.is_shared)
+        self.on_rollback: list[Callable[[], object]] = [self.claims.read_again, self.seeds.read_again]
+        """Called when a span was taken back: what is held in memory of its rows is read anew."""
         self.commit()
 
     def _claim(self, spider: str) -> None:
@@ -127,9 +127,8 @@ class SqliteCrawlDB:
             raise
         except BaseException:
             self.urls.undo(mark)
-            self.claims.read_again()
-            self.seeds.read_again()
-            self.n_rollbacks += 1
+            for forget in self.on_rollback:
+                forget()
             raise
 
     def listen(self) -> RemoteUpdate | None:
