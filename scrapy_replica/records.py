@@ -10,6 +10,9 @@ from typing import NamedTuple
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.usage import Statement
 
+Terms = Mapping[str, int]
+"""Stem -> how often a text has it."""
+
 
 class Link(NamedTuple):
     """One hyperlink of a page. A tuple because a page has dozens of them."""
@@ -141,8 +144,8 @@ class Page:
     """Two-letter code from the ``lang`` attribute."""
     text: str = ""
     """Main text, noise removed, white space folded."""
-    terms: Mapping[str, int] = field(default_factory=dict)
-    """Stem -> count in the main text."""
+    terms: Terms = field(default_factory=dict)
+    """Those of the main text."""
     words: int = 0
     """Number of words of the main text (CJK characters count one each)."""
     signature: bytes | None = None

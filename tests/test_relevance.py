@@ -11,10 +11,11 @@ import pytest
 
 from scrapy_replica.focus.background import Background
 from scrapy_replica.focus.elkan_noto import ElkanNoto
-from scrapy_replica.focus.relevance import FEWEST_DOCUMENTS, Relevance, Terms
+from scrapy_replica.focus.relevance import FEWEST_DOCUMENTS, Relevance
 from scrapy_replica.lab.texts.bprtfidf_strict import StrictBPrTFIDF
 from scrapy_replica.lab.texts.text import MODELS, RelevanceModel
 from scrapy_replica.pages.terms import terms
+from scrapy_replica.records import Terms
 
 CHANCE = np.random.default_rng(5)
 TOPIC = [f"topic{word}" for word in range(30)]

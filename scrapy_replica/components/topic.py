@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scrapy import Request
@@ -18,6 +18,7 @@ from scrapy_replica.focus.relevance import Relevance
 from scrapy_replica.focus.topic import Document, Topic, load_background, load_topic
 from scrapy_replica.pages.page import EXTRACTORS, page_from_tree
 from scrapy_replica.pages.terms import terms
+from scrapy_replica.records import Terms
 from scrapy_replica.words.text import cleaned
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.contract import CrawlDB
 
 logger = logging.getLogger(__name__)
-
-Terms = Mapping[str, int]
 
 FETCHED = "fetched examples"
 """Key of the examples that were given by URL, in the crawl database."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-Terms = Mapping[str, int]
+from scrapy_replica.records import Terms
 
 OF_HOST = 0.5
 """What another page of a host that a page was chosen of is worth, as a share."""

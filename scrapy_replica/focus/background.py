@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    Terms = Mapping[str, int]
+    from scrapy_replica.records import Terms
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "pt")
 """Languages whose term statistics ship with the package."""
@@ -27,13 +27,13 @@ class Background:
     every page of the sites says.
     """
 
-    documents: tuple[Mapping[str, int], ...] = ()
-    """Stem -> count, one mapping per unlabelled page; few of them are on topic."""
+    documents: tuple[Terms, ...] = ()
+    """Unlabelled pages; few of them are on topic."""
     frequencies: Mapping[str, float] = field(default_factory=dict)
     """Stem -> share of the running words of the language, stop words among them; sums to at most 1."""
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Mapping[str, int]]) -> Background:
+    def from_documents(cls, documents: Iterable[Terms]) -> Background:
         """Return a background of the user's own unlabelled pages; those without any term are left out."""
         return cls(documents=tuple(terms for terms in documents if terms))
 
@@ -49,7 +49,7 @@ class Background:
         file = resources.files("scrapy_replica.focus").joinpath("background", f"{language}.npz")
         return cls(frequencies=unpack(file.read_bytes()))
 
-    def with_documents(self, documents: Iterable[Mapping[str, int]]) -> Background:
+    def with_documents(self, documents: Iterable[Terms]) -> Background:
         """Return the same background with more unlabelled pages."""
         more = tuple(terms for terms in documents if terms)
         return Background(documents=self.documents + more, frequencies=self.frequencies)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scrapy_replica.focus.background import Background
-
-    Terms = Mapping[str, int]
+    from scrapy_replica.records import Terms
 
 # The constants were chosen by average precision on a crawl of 44,155 pages of one university: three topics,
 # 30, 5 and 1 examples, shipped statistics alone, with 60 pages of the site, and 3,000 unlabelled pages.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 
 from scrapy_replica.focus.background import Background
-
-Terms = Mapping[str, int]
+from scrapy_replica.records import Terms
 
 K1, B = 1.2, 0.75
 """As usual (Robertson & Zaragoza 2009, *The Probabilistic Relevance Framework: BM25 and Beyond*)."""

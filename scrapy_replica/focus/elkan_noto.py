@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from scrapy_replica.focus.background import Background, examples_and_others
 from scrapy_replica.focus.linear import LinearModel, Matrix, term_idf, term_matrix
 from scrapy_replica.numeric import FloatArray, minimised, sigmoid
-
-Terms = Mapping[str, int]
+from scrapy_replica.records import Terms
 
 FOLDS = 3
 STEPS, TOLERANCE = 500, 1e-3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scrapy_replica.focus.background import Background, examples_and_others
@@ -10,11 +10,10 @@ from scrapy_replica.focus.bprtfidf import BPrTFIDF
 from scrapy_replica.focus.description import Description
 from scrapy_replica.focus.elkan_noto import ElkanNoto
 from scrapy_replica.focus.state import pack, unpack
+from scrapy_replica.records import Terms
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Terms = Mapping[str, int]
 
 FEWEST_DOCUMENTS = 50
 """Unlabelled pages below which the logistic regression has nothing to tell the examples from."""
