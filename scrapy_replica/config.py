@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from scrapy_replica.decision import Mode
 from scrapy_replica.records import Noise, Reach
@@ -35,14 +35,6 @@ TEXT = str | None
 
 class ConfigError(ValueError):
     """A setting or file is wrong: one line that names it and says what to do."""
-
-
-class Settings(Protocol):
-    """What is needed of :class:`scrapy.settings.BaseSettings`."""
-
-    def get(self, name: Any, default: Any = None) -> Any: ...
-
-    def __iter__(self) -> Any: ...
 
 
 def _setting(
@@ -224,7 +216,7 @@ class Config:
     )
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Config:
+    def from_settings(cls, settings: Mapping[Any, Any]) -> Config:
         """Return the configuration that *settings* hold.
 
         :raises ConfigError: a value does not fit or a ``REPLICA_`` name is unknown.
