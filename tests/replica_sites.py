@@ -7,7 +7,7 @@ import random
 import mmh3
 
 from scrapy_replica.pages.facts import facts_of
-from scrapy_replica.pages.simhash import simhash
+from scrapy_replica.pages.simhash import simhash_of, token_hashes
 from scrapy_replica.records import Link, Page
 
 LEXICON = ["".join(random.Random(i).choices("abcdefghijklmnoprstuvwyz", k=2 + i % 7)) for i in range(4000)]
@@ -79,7 +79,7 @@ def page(host, path, text, title=None, links=(), **marks):
         text=text,
         words=words,
         signature=mmh3.hash_bytes(text) if text else None,
-        simhash=simhash(text) if words else None,
+        simhash=simhash_of(token_hashes(text)) if words else None,
         facts=facts_of(text),
         links=tuple(Link(link) for link in links),
         **marks,

@@ -16,12 +16,17 @@ from scrapy_replica.pages.simhash import (
     RADIX,
     SHINGLE,
     UNSPACED,
-    simhash,
+    simhash_of,
     token_hashes,
 )
 
 MASK = (1 << 64) - 1
 TEXTS = st.text(st.one_of(st.characters(), st.sampled_from("abcXYZ é_7 ,.\n中文かなไทยΣİß")), max_size=200)
+
+
+def simhash(text: str) -> int | None:
+    tokens = token_hashes(text)
+    return simhash_of(tokens) if len(tokens) else None
 
 
 def reference_tokens(text: str) -> list[str]:

@@ -35,19 +35,12 @@ _BITS_OF_BYTE = np.arange(8, dtype=np.uint64)[:, None]
 _LANE_CAPACITY = 255
 
 
-def simhash(text: str) -> int | None:
-    """Return the simhash of *text*, 0 <= value < 2**64, or None if it has no token.
-
-    Features are the 3-shingles of :func:`token_hashes`, each weighing as often as it occurs; a text of one or two
-    tokens is one shingle. A bit is set if more than half of the shingle hashes have it. Texts are cut at
-    :data:`MAX_CHARACTERS`.
-    """
-    tokens = token_hashes(text)
-    return simhash_of(tokens) if len(tokens) else None
-
-
 def simhash_of(tokens: UInt64Array) -> int:
-    """Return the simhash of the *tokens* of :func:`token_hashes`, shape (n,), n > 0."""
+    """Return the simhash of the *tokens* of :func:`token_hashes`, shape (n,), n > 0: 0 <= value < 2**64.
+
+    Features are the 3-shingles, each weighing as often as it occurs; a text of one or two tokens is one shingle. A bit
+    is set if more than half of the shingle hashes have it.
+    """
     shingles = shingle_hashes(tokens)
     counts = _bit_counts(shingles)
     bits = np.packbits(counts * 2 > len(shingles), bitorder="little")
@@ -58,7 +51,7 @@ def token_hashes(text: str) -> UInt64Array:
     r"""Return one 64-bit hash per token of *text*, in order, shape (n,).
 
     A token is a run of word characters (``\w``), lower-case; in scripts written without spaces (:data:`UNSPACED`)
-    every character is a token.
+    every character is a token. Texts are cut at :data:`MAX_CHARACTERS`.
     """
     characters = _characters().take(_code_points(text[:MAX_CHARACTERS]), mode="clip")
     starts = _token_starts(characters)

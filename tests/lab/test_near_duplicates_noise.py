@@ -14,7 +14,7 @@ from lxml import etree, html
 
 from scrapy_replica.config import Config
 from scrapy_replica.pages.page import EXTRACTORS
-from scrapy_replica.pages.simhash import simhash
+from scrapy_replica.pages.simhash import simhash_of, token_hashes
 from scrapy_replica.records import Noise
 
 SET = "scrapinghub"
@@ -97,7 +97,7 @@ def near_shares(templates, extract, distance=Config.near_distance, most_words=10
     ]
     articles = [first_words(template.article, most_words) for template in templates]
     prints = {
-        (place, number, copy): simhash(extract(filled(template, article, links, rng)).main)
+        (place, number, copy): simhash_of(token_hashes(extract(filled(template, article, links, rng)).main))
         for place, template in enumerate(templates)
         for number, article in enumerate(articles)
         for copy in range(2)
