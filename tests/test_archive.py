@@ -35,6 +35,10 @@ def http(body: bytes = b"<p>hello</p>", status: int = 200, *headers: str) -> byt
     return "\r\n".join([f"HTTP/1.1 {status} X", "Content-Type: text/html", *headers]).encode() + b"\r\n\r\n" + body
 
 
+def urls_of(archive: Archive) -> list[str]:
+    return [one.url for one in archive.records()]
+
+
 @pytest.fixture(autouse=True)
 def cache_home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -72,9 +76,9 @@ class TestLookup:
         urls = [f"http://h{i % 7}.example/{i}" for i in range(200)]
         archive = Archive([write(*(record(url, http(url.encode())) for url in urls))])
         assert [archive.get(url).body.decode() for url in urls] == urls
-        assert list(archive) == urls
+        assert urls_of(archive) == urls
         assert len(archive) == 200
-        assert "http://h1.example/2" not in archive
+        assert archive.get("http://h1.example/2") is None
 
     def test_first_200_wins_else_the_first(self, write):
         path = write(
@@ -112,7 +116,7 @@ class TestLookup:
         ],
     )
     def test_spellings_of_one_url(self, write, stored, asked):
-        assert asked in Archive([write(record(stored, http()))])
+        assert Archive([write(record(stored, http()))]).get(asked) is not None
 
     def test_equal_keys_are_told_apart_by_the_url(self, write, monkeypatch):
         monkeypatch.setattr(archive_index, "url_key", lambda form: 7)
@@ -131,7 +135,7 @@ class TestLookup:
         )
         archive = Archive([path])
         found = archive.get("http://a.example/r")
-        assert list(archive) == ["http://a.example/r"]
+        assert urls_of(archive) == ["http://a.example/r"]
         assert (found.status, found.ip, found.body) == (200, None, b"<p>r</p>")
         assert found.headers == [(b"Content-Type", b"text/html")]
 
@@ -188,10 +192,6 @@ class TestBadFiles:
         with pytest.raises(FileNotFoundError):
             Archive([tmp_path / "none.warc"])
 
-    def test_no_file(self):
-        with pytest.raises(ValueError, match="at least one"):
-            Archive([])
-
 
 class TestCache:
     @pytest.fixture
@@ -212,7 +212,7 @@ class TestCache:
         Archive([write(record("http://a.example/1", http(b"1")))])
         path = write(record("http://a.example/2", http(b"2")))
         os.utime(path, ns=(1, 1))
-        assert list(Archive([path])) == ["http://a.example/2"]
+        assert urls_of(Archive([path])) == ["http://a.example/2"]
         assert len(builds) == 2
 
     @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 broken", b"text"])
@@ -239,7 +239,7 @@ class TestCache:
         folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
         try:
             Archive([path])
-            assert "http://a.example/1" in Archive([path])
+            assert Archive([path]).get("http://a.example/1") is not None
         finally:
             folder.chmod(stat.S_IRWXU)
         assert [item.name for item in folder.iterdir()] == [path.name]

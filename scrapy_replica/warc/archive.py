@@ -52,20 +52,18 @@ class Archive:
     """The captures of WARC files, plain or compressed record by record.
 
     ``response`` records of http and https count, ``resource`` records as pages with status 200, and ``revisit`` records
-    of payloads that are in these files. A URL is found in
-    the spelling of the archive and in the one that Scrapy requests (``w3lib.url.safe_url_string``); fragments do not
-    count. Of several captures of a URL the first with status 200 is given, else the first.
+    of payloads that are in these files. A URL is found in the spelling of the archive and in the one that Scrapy
+    requests (``w3lib.url.safe_url_string``); fragments do not count. Of several captures of a URL the first with status
+    200 is given, else the first.
 
-    Iteration and ``len`` go over captures, file by file. The object holds 20 bytes per capture and no open file; it may
-    be used by several threads. Of a file that breaks off, what comes before is used and a warning is logged.
+    ``len`` counts captures. The object holds 20 bytes per capture and no open file; it may be used by several threads.
+    Of a file that breaks off, what comes before is used and a warning is logged.
 
     Raises FileNotFoundError, ValueError for a file that is no WARC, ModuleNotFoundError without the extra ``warc``.
     """
 
     def __init__(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         self.paths = [Path(path) for path in paths]
-        if not self.paths:
-            raise ValueError("an archive needs at least one WARC file")
         import_fastwarc()  # now, not at the first page: the index may be in its cache
         self._index: Index = merge([load_index(path) for path in self.paths])
 
@@ -76,13 +74,6 @@ class Archive:
 
     def __len__(self) -> int:
         return self._index.records
-
-    def __contains__(self, url: object) -> bool:
-        return isinstance(url, str) and self.get(url) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        """The URLs, one per capture."""
-        return (record.url for record in self.records())
 
     def records(self) -> Iterator[Record]:
         """All captures, in the order of the files."""
