@@ -35,12 +35,7 @@ class Description:
         """Stem -> inverse document frequency, as a share of the sum of all."""
 
     def fit(self, description: Terms, background: Background) -> None:
-        """Take the stems of a *description*; how rare each is tells the *background*.
-
-        Raises ``ValueError`` when the description has no word that counts.
-        """
-        if not description:
-            raise ValueError("no word of the description counts: say in some words what the pages are about")
+        """Take the stems of a *description*, at least one; how rare each is tells the *background*."""
         pages = background.documents
         weights = {}
         for stem in description:

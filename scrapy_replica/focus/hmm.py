@@ -35,8 +35,6 @@ class HMM:
     order = 1
 
     def __init__(self, states: int, observations: int) -> None:
-        if states < 1 or observations < 1:
-            raise ValueError(f"a model needs states and observations, not {states} and {observations}")
         self.states = states
         zeros = np.zeros((states,) * (self.order + 1)), np.zeros((states, observations))
         self._before = dict(zip(("transitions", "emissions"), zeros, strict=True))

@@ -27,8 +27,6 @@ class LayerModel:
     """
 
     def __init__(self, layers: int, terms: TopTerms) -> None:
-        if layers < 1:
-            raise ValueError(f"a layer model needs at least one layer, not {layers}")
         self.layers = layers
         self.is_fitted = False
         self._terms = terms

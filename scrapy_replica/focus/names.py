@@ -19,8 +19,6 @@ class Names:
     """
 
     def __init__(self, most: int) -> None:
-        if most < 2:
-            raise ValueError(f"room for one name and none takes two slots, not {most}")
         self.most = most
         self._owner = array("q", bytes(8 * most))
         """Slot -> its present number."""

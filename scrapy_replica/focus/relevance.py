@@ -42,10 +42,7 @@ class Relevance:
         return model
 
     def describe(self, words: Terms, background: Background) -> None:
-        """Take a topic that is described in *words*; with examples as well (:meth:`fit`) both count alike.
-
-        Raises ``ValueError`` when no word counts.
-        """
+        """Take a topic that is described in *words*; with examples as well (:meth:`fit`) both count alike."""
         self._description = Description()
         self._description.fit(words, background)
         self._has_examples = False

@@ -24,8 +24,6 @@ class Window(dict[str, NDArray[Any]]):
     """
 
     def __init__(self, most: int) -> None:
-        if most < 1:
-            raise ValueError(f"a window holds at least one thing, not {most}")
         self.most = most
         self.last = 0
         """Number of the newest."""

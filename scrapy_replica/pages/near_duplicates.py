@@ -108,12 +108,7 @@ class NearDuplicates:
         self._recent_set = set(rest.tolist())
 
     def query(self, simhash: int, distance: int) -> list[int]:
-        """Return the members that differ from *simhash* in at most *distance* bits, nearest first.
-
-        :raises ValueError: *distance* is not in 0..7.
-        """
-        if not 0 <= distance <= MAX_DISTANCE:
-            raise ValueError(f"distance must be 0 to {MAX_DISTANCE} bits, not {distance}")
+        """Return the members that differ from *simhash* in at most *distance* bits (0..7), nearest first."""
         buckets = [self._recent[: len(self._recent_set)].view(np.uint8).data]
         for level in (self._small, self._large):
             if not len(level):

@@ -128,7 +128,3 @@ class TestCounts:
     def test_refuses_a_model_of_another_shape(self) -> None:
         with pytest.raises(ValueError, match="3 states"):
             HMM(4, 4).begin_with(HMM(3, 3).counts())
-
-    def test_refuses_no_states(self) -> None:
-        with pytest.raises(ValueError, match="needs states"):
-            HMM(0, 3)

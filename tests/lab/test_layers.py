@@ -323,10 +323,6 @@ class TestLayerModel:
         again.restore(model.state())
         assert (again.probabilities(pages, counts) == model.probabilities(pages, counts)).all()
 
-    def test_refuses_no_layers(self) -> None:
-        with pytest.raises(ValueError, match="at least one layer"):
-            LayerModel(0, TopTerms())
-
 
 @cache
 def collection(path: Path) -> Collection:
