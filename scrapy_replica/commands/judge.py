@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy_replica.crawldb.sqlite.reader import SqliteReader
 
 MOST = 100
-"""Pages asked about at once: to choose them out of 1,000 takes 3 s."""
+"""Pages asked about at once: to choose them out of 1,000 of 300 terms takes 0.2 s."""
 ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "s": None, "skip": None}
 QUIT = {"q", "quit"}
 _LONG = re.compile(r"\S{38}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from scrapy_replica.focus.linear import term_matrix
 from scrapy_replica.records import Terms
 
 OF_HOST = 0.5
@@ -42,9 +45,11 @@ def most_telling(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
     the less the more it is like one taken before (maximal marginal relevance, Carbonell & Goldstein 1998): by the
     cosine of their TF-IDF rows, and by ``OF_HOST`` for each page taken of its host.
     """
-    rows = _rows([candidate.terms for candidate in candidates])
+    documents = [candidate.terms for candidate in candidates]
+    holders = Counter(term for document in documents for term in document)
+    rows = term_matrix(documents, {term: math.log((1 + len(documents)) / n) for term, n in holders.items()})
     worths = [uncertainty(candidate.relevance) for candidate in candidates]
-    nearest = [0.0] * len(candidates)
+    nearest = np.zeros(len(candidates))
     chosen: list[int] = []
     hosts: Counter[str] = Counter()
     left = set(range(len(candidates)))
@@ -53,28 +58,9 @@ def most_telling(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
         chosen.append(best)
         left.remove(best)
         hosts[candidates[best].host] += 1
-        for at in left:
-            nearest[at] = max(nearest[at], _cosine(rows[best], rows[at]))
+        row = rows.take(np.array([best])).transposed_times(np.ones(1))
+        nearest = np.minimum(1.0, np.maximum(nearest, rows.times(row)))
     return [candidates[at] for at in chosen]
-
-
-def _rows(documents: Sequence[Terms]) -> list[dict[str, float]]:
-    """Return a row of unit length for each document."""
-    frequency = Counter(term for document in documents for term in document)
-    rows = []
-    for document in documents:
-        row = {
-            term: (1.0 + math.log(count)) * math.log((1 + len(documents)) / frequency[term])
-            for term, count in document.items()
-        }
-        norm = math.sqrt(sum(value * value for value in row.values())) or 1.0
-        rows.append({term: value / norm for term, value in row.items()})
-    return rows
-
-
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    small, large = sorted((one, other), key=len)
-    return min(1.0, sum(value * large[term] for term, value in small.items() if term in large))
 
 
 def shares(terms: Terms, relevance: Callable[[Terms], float], most: int) -> list[Share]:
