@@ -27,16 +27,6 @@ NEAR_BITS = 3
 _MAX_ROUNDS = 20
 
 
-def pairs(collection: CollectionTables) -> Table:
-    """Return :data:`~scrapy_replica.mining.schema.PAIRS`."""
-    return collection.candidates.pairs
-
-
-def weak(collection: CollectionTables) -> Table:
-    """Return :data:`~scrapy_replica.mining.schema.WEAK`."""
-    return collection.candidates.weak
-
-
 def rows(collection: CollectionTables) -> Table:
     """Return :data:`~scrapy_replica.mining.schema.ROWS`, in order of host, then path."""
     wanted = collection.hosts.select("below", host="name").semi_join(collection.candidates.names, "host")
@@ -117,8 +107,8 @@ def _first(table: Table, most: int, order: list[str]) -> Table:
 
 
 TABLES: dict[str, Callable[[CollectionTables], Table]] = {
-    "pairs": pairs,
-    "weak": weak,
+    "pairs": lambda collection: collection.candidates.pairs,
+    "weak": lambda collection: collection.candidates.weak,
     "rows": rows,
     "readers": readers,
     "clusters": clusters,
