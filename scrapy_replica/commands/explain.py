@@ -9,7 +9,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_replica.address import host_of, redacted
 from scrapy_replica.claim import Claim, Kind
@@ -18,7 +17,7 @@ from scrapy_replica.commands.explain_text import in_words, scope_in_words
 from scrapy_replica.commands.forms_of_site import forms_of
 from scrapy_replica.commands.job import add_job_argument, reading
 from scrapy_replica.commands.names import near
-from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.fingerprinter import key_of_url
 from scrapy_replica.config import ConfigError
 from scrapy_replica.crawl.order.recipe import made_again, relevance_model
 from scrapy_replica.crawl.scope import kept_scope
@@ -165,7 +164,7 @@ def explain_url(job: SqliteReader, url: str) -> dict[str, Any] | None:
 
 
 def _find(job: SqliteReader, url: str) -> UrlView | None:
-    return job.url(url, UrlFingerprints(RequestFingerprinter()).of_url(url))
+    return job.url(url, key_of_url(url))
 
 
 def _rules(job: SqliteReader, claims: Sequence[Claim]) -> dict[str, str]:

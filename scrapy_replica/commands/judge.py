@@ -7,12 +7,10 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from scrapy.utils.request import RequestFingerprinter
-
 from scrapy_replica.address import redacted
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.job import add_job_argument, is_running, ordering, reading
-from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.fingerprinter import key_of_url
 from scrapy_replica.crawl.topic.questions import asked_about, check_page, check_topic
 from scrapy_replica.crawldb.orders import MARK
 from scrapy_replica.words.terminal import counted, score, wrapped
@@ -131,7 +129,7 @@ def _known(job: SqliteReader, given: str) -> str:
     :raises ValueError: nothing could be learnt from that page.
     """
     try:
-        key = UrlFingerprints(RequestFingerprinter()).of_url(given)
+        key = key_of_url(given)
     except ValueError as error:
         raise ValueError(f"{given!r} is no URL ({error})") from None
     found = job.url(given, key)

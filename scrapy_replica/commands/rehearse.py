@@ -7,14 +7,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.utils.request import RequestFingerprinter
-
 from scrapy_replica.addon import Addon
 from scrapy_replica.commands.command import Command, print_figures
 from scrapy_replica.commands.run import SCOPE, Run, add_crawl_arguments, apply_arguments
 from scrapy_replica.commands.truth import Truth
 from scrapy_replica.components.archived import ArchivedPages
-from scrapy_replica.components.fingerprinter import UrlFingerprints
+from scrapy_replica.components.fingerprinter import key_of_url
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.payloads import RequestPayloads
 from scrapy_replica.config import Config
@@ -116,7 +114,7 @@ def observing_crawl(config: Config) -> Crawl:
             min_words=config.min_words,
         ),
         store,
-        key=UrlFingerprints(RequestFingerprinter()).of_url,
+        key=key_of_url,
         now=float,
         aliases=Aliases({}),
         payloads=RequestPayloads(is_stored=False, url_of=store.urls.url_of, counts=counts),
