@@ -85,22 +85,19 @@ OWN_WORDS = 0.5
 """Weight of the link's own words; the page has the rest (Hersovici et al. 1998, shark-search, weighs both alike)."""
 
 
-class BestFirstAnchors(Strategy):
+class BestFirstAnchors(BestFirst):
     """Mean of the page's relevance and that of anchor text and URL words, by the same model. No memory but a cache."""
 
     name: ClassVar[str] = "best-first-anchors"
-    remembers: ClassVar[bool] = False
+    reads_links: ClassVar[bool] = True
 
     def __init__(self, link_words: LinkWords) -> None:
+        super().__init__()
         self._words = link_words
-        self._relevance = 0.0
 
     @classmethod
     def made(cls, needs: Needs) -> Self:
         return cls(needs.read(cls.name))
-
-    def visited(self, page: Page, relevance: float) -> None:  # noqa: ARG002 - the relevance says it all
-        self._relevance = finite(relevance)
 
     def scores(self, page: Page, links: Sequence[Link]) -> FloatArray:  # noqa: ARG002 - the page visited last
         return (1.0 - OWN_WORDS) * self._relevance + OWN_WORDS * self._words(links)
