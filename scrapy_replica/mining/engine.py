@@ -18,6 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import ibis
+import ibis.backends.duckdb  # else it would be missed, if it is, when a table is written
+
 if TYPE_CHECKING:
     from ibis.expr.types import IntegerValue, Table, Value
 
@@ -83,7 +86,6 @@ class DuckDB(Engine):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        ibis = _ibis()
         spill = folder / "spill"
         self.connection = ibis.duckdb.connect(
             memory_limit=f"{_memory() >> 20}MiB",
@@ -92,7 +94,7 @@ class DuckDB(Engine):
             preserve_insertion_order=False,  # kept tables have no order, and what has one says so
         )
         self.connection.raw_sql("CREATE MACRO hash64(x) AS CAST(hash(x) >> 1 AS BIGINT)")  # hash() is unsigned
-        self.key = _function(ibis, "hash64")
+        self.key = _function("hash64")
 
     def write(self, expression: Table, path: Path) -> None:
         path.mkdir(parents=True)
@@ -121,11 +123,10 @@ class Spark(Engine):
 
     def __init__(self, folder: Path, master: str) -> None:
         super().__init__(folder)
-        ibis = _ibis()
         session = _session(master, folder)
         self.connection: Any = ibis.pyspark.connect(session)
         self._session = session
-        self.key = _function(ibis, "xxhash64")
+        self.key = _function("xxhash64")
 
     def write(self, expression: Table, path: Path) -> None:
         self._session.sql(self.connection.compile(expression)).write.parquet(path.absolute().as_uri())
@@ -198,15 +199,6 @@ def _spark(master: str) -> Any:
     return SparkSession
 
 
-def _ibis() -> Any:
-    try:
-        import ibis  # noqa: PLC0415 - an extra
-        import ibis.backends.duckdb  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError(f"mining needs {error.name}: pip install 'scrapy-replica[mine]'") from error
-    return ibis
-
-
 def _session(master: str, folder: Path) -> Any:
     """Return a new session of Spark."""
     builder = _spark(master).builder.master(master).appName("scrapy-replica mine")
@@ -258,7 +250,7 @@ def _memory() -> int:
     return min(int(machine * MEMORY_SHARE), MAX_MEMORY)
 
 
-def _function(ibis: Any, name: str) -> Callable[[Value], IntegerValue]:
+def _function(name: str) -> Callable[[Value], IntegerValue]:
     """Return the engine's own function of any value that is called *name* and gives 64 bits."""
 
     def hashed(value: Any) -> int: ...  # type: ignore[empty-body]
