@@ -79,7 +79,6 @@ class ServedJob:
 
     @property
     def sections(self) -> Mapping[str, float]:
-        """Return ``state`` and what only a job that has begun has, with their parts of the time for looking."""
         return PARTS
 
     @property
@@ -88,11 +87,9 @@ class ServedJob:
         return min(1.0, max(LEAST_LOAD, self._per_second * PAGE_SECONDS))
 
     def trace(self) -> object:
-        """Return something that is another thing whenever the job has changed."""
         return trace(self._job)
 
     def look(self, sections: Collection[str]) -> Mapping[str, tuple[str, float]]:
-        """Return what each of *sections* shows, as JSON, and the seconds of processor time that it took."""
         found: dict[str, tuple[str, float]] = {}
         problem = ""
         try:
@@ -130,5 +127,4 @@ class ServedJob:
         return view.figures(reader, status, is_running=is_running(self._job))
 
     def give_order(self, kind: str, what: Mapping[str, Any]) -> tuple[int, str]:
-        """Give an order; return its id and the command that does the same."""
         return give(self._job, kind, what)
