@@ -97,7 +97,7 @@ def compose(settings: BaseSettings, crawler: Crawler) -> None:
         config = Config.from_settings(settings)
         if config.enabled:
             _check_job_dir(settings)
-            _check_revisit(settings, config)
+            _check_frontier(settings, config)
             _check_sharing(settings, config)
     if config.enabled:
         fallback = "REPLICA_FALLBACK_REQUEST_FINGERPRINTER_CLASS"
@@ -141,23 +141,23 @@ def _check_job_dir(settings: BaseSettings) -> None:
         raise ConfigError(f"JOBDIR: cannot write to {settings['JOBDIR']}: {error.strerror}") from None
 
 
-def _check_revisit(settings: BaseSettings, config: Config) -> None:
-    """Refuse what cannot be crawled again.
+def _check_frontier(settings: BaseSettings, config: Config) -> None:
+    """Refuse what takes a frontier of ours, and one that lasts.
 
     :raises ConfigError: there is no JOBDIR, or another scheduler is in use.
     """
     if config.revisit and not settings["JOBDIR"]:
         raise ConfigError("REPLICA_REVISIT: give the JOBDIR (--job) of the crawl whose pages are to be asked for again")
-    if config.revisit and _has_other_scheduler(settings):
-        raise ConfigError("REPLICA_REVISIT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
-    if config.stop_at and _has_other_scheduler(settings):
-        raise ConfigError("REPLICA_STOP_AT: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
+    for name in ("revisit", "stop_at", "crawldb"):
+        if getattr(config, name) and _has_other_scheduler(settings):
+            setting = f"REPLICA_{name.upper()}"
+            raise ConfigError(f"{setting}: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
 
 
 def _check_sharing(settings: BaseSettings, config: Config) -> None:
     """Refuse what several processes cannot do together.
 
-    :raises ValueError: the address is none, pages are to be asked for again, or another scheduler or filter is in use.
+    :raises ValueError: the address is none, pages are to be asked for again, or another filter is in use.
     """
     if config.crawldb is None:
         return
@@ -175,8 +175,6 @@ def _check_sharing(settings: BaseSettings, config: Config) -> None:
             "with; leave REPLICA_CRAWLDB out, or give another JOBDIR"
         )
     check_address(config.crawldb, settings.getfloat("DOWNLOAD_DELAY"))
-    if _has_other_scheduler(settings):
-        raise ConfigError("REPLICA_CRAWLDB: it takes the add-on's scheduler; leave SCHEDULER out of your settings")
 
 
 def _has_other_scheduler(settings: BaseSettings) -> bool:
