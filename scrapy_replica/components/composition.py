@@ -47,16 +47,17 @@ GATE_ORDER = 60
 """Before robots.txt (100), so that a URL that is not fetched asks for none; after the off-site filter (50)."""
 
 BORDER_ORDER = 760
-"""After proxies (750) are chosen, and nearer to the downloader than retries (550)."""
+"""After proxies (750) are chosen; nearer to the downloader than retries (550): what is refused is not tried again."""
 
 PATIENCE_ORDER = 555
-"""Nearer to the downloader than Scrapy's retries (550)."""
+"""Nearer to the downloader than Scrapy's retries (550), which would ask three times at once and give up."""
 
 ANSWER_ORDER = 890
-"""Nearer to the downloader than Scrapy's redirects (600), not as near as its cache (900)."""
+"""Nearer to the downloader than Scrapy's redirects (600), which make another request of a response, not as near as its
+cache (900), whose answers no signal tells of."""
 
 CONDITION_ORDER = 960
-"""Nearer to the downloader than Scrapy's cache (900)."""
+"""Nearer to the downloader than Scrapy's cache (900), which asks for what it holds in its own way, and keeps no 304."""
 
 CANONICAL_ORDER = 1000
 """Nearest to the downloader: it sees what was sent and what came, before it is decompressed."""

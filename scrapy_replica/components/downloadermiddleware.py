@@ -75,11 +75,7 @@ class ReplicaDownloaderMiddleware(Middleware):
 
 
 class AnswerMiddleware(Middleware):
-    """Notes status and redirect of each response, whether the network or Scrapy's cache gave it.
-
-    Nearer to the downloader than Scrapy's redirects (600), which make another request of one, and not as near as its
-    cache (900), whose answers no signal tells of.
-    """
+    """Notes status and redirect of each response, whether the network or Scrapy's cache gave it."""
 
     def process_response(self, request: Request, response: Response) -> Response:
         flight = self._extension.flights.of(request)
@@ -88,10 +84,7 @@ class AnswerMiddleware(Middleware):
 
 
 class ConditionMiddleware(Middleware):
-    """Asks for pages that are known if they changed.
-
-    Nearer to the downloader than Scrapy's cache, which asks for what it holds in its own way, and keeps no 304.
-    """
+    """Asks for pages that are known if they changed."""
 
     def process_request(self, request: Request) -> None:
         if self._extension.error is None:
@@ -108,10 +101,7 @@ class ConditionMiddleware(Middleware):
 
 
 class BorderMiddleware(Middleware):
-    """Refuses requests that leave the web: links, redirects and what is asked for on the way.
-
-    Nearer to the downloader than Scrapy's retries, so that what is refused is not tried again, and than its proxies.
-    """
+    """Refuses requests that leave the web: links, redirects and what is asked for on the way."""
 
     def process_request(self, request: Request) -> None:
         borders = self._extension.borders

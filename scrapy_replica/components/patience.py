@@ -45,8 +45,7 @@ def retry_after(response: Response, now: float) -> float | None:
 class PatienceMiddleware(Middleware):
     """Takes a 429, and a 503 that says when to come back, for a wish to wait, not for a failure.
 
-    Nearer to the downloader than Scrapy's retries, which would ask three times at once and give up. Where another
-    scheduler is in use, and where the user wants no retries, the response is left to them.
+    Where another scheduler is in use, and where the user wants no retries, the response is left as it is.
     """
 
     def __init__(self, crawler: Crawler, extension: ReplicaExtension) -> None:
