@@ -14,7 +14,6 @@ from scrapy_replica.address import host_of, redacted
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.commands.command import Command
 from scrapy_replica.commands.explain_text import in_words, scope_in_words
-from scrapy_replica.commands.forms_of_site import forms_of
 from scrapy_replica.commands.job import add_job_argument, reading
 from scrapy_replica.commands.names import near
 from scrapy_replica.components.fingerprinter import key_of_url
@@ -306,7 +305,24 @@ def explain_host(job: SqliteReader, host: str) -> dict[str, Any] | None:
         {"action": action.value, "reason": reason.value, "urls": count}
         for (action, reason), count in found.decisions.items()
     ]
-    return known | forms_of(job, host.lower())
+    return known | _forms(job, host.lower())
+
+
+def _forms(job: SqliteReader, host: str) -> dict[str, Any]:
+    """Return the forms of the site at *host* and the terms that were sent to them; empty if it has none."""
+    forms, query = job.forms.of_host(host), job.forms.terms(host)
+    if not (forms or query):
+        return {}
+    told = [
+        {
+            "action": form.action,
+            "method": form.method,
+            "is_login": form.is_login,
+            "fields": [field._asdict() for field in form.fields],
+        }
+        for form in forms
+    ]
+    return {"forms": told, "query": query}
 
 
 def _verdict(view: VerdictView) -> dict[str, Any]:

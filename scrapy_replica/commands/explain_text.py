@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy_replica.claim import Claim, Standing
-from scrapy_replica.commands.forms_of_site import form_lines
 from scrapy_replica.crawldb.contract import State
 from scrapy_replica.decision import Action, Reason
 from scrapy_replica.records import Novelty
@@ -70,6 +69,9 @@ def in_words(known: Mapping[str, Any]) -> str:
 
 SEEDS = 5
 """Hosts of seeds that are told."""
+
+SHOWN_VALUES, MAX_VALUE = 5, 60
+"""Values of a field of a form that are told, and characters of each."""
 
 
 def scope_in_words(known: Mapping[str, Any]) -> str:
@@ -207,7 +209,7 @@ def _host_lines(known: Mapping[str, Any]) -> Iterator[str]:
         action, why = Action(made["action"]), REASONS[Reason(made["reason"])]
         done = "it came back, or was fetched as a test" if action is Action.FETCH else ACTIONS[action]
         yield wrapped(f"{counted(made['urls'], 'URL')}: {why}; {done}", 2, 4)
-    yield from form_lines(known)
+    yield from _form_lines(known)
 
 
 def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:
@@ -223,3 +225,24 @@ def _verdict_lines(known: Mapping[str, Any]) -> Iterator[str]:
         yield _line("where", known["place"])
     for witness in known["evidence in words"]:
         yield wrapped(witness, 2, 4)
+
+
+def _form_lines(known: Mapping[str, Any]) -> Iterator[str]:
+    if known.get("forms"):
+        yield "forms:"
+    for form in known.get("forms", ()):
+        login = " (a login)" if form["is_login"] else ""
+        yield wrapped(f"{form['method']} {cleaned(form['action'], 2_000)}{login}", 2, 6)
+        yield from map(_field, form["fields"])
+    if known.get("query"):
+        yield wrapped(f"terms sent to them: {cleaned(' '.join(known['query']), 2_000)}", 2, 4)
+
+
+def _field(field: Mapping[str, Any]) -> str:
+    name, label = cleaned(field["name"]), cleaned(field["label"])
+    told = f"{name} ({label})" if label else name
+    values = [cleaned(value, MAX_VALUE) or "(empty)" for value in field["values"][:SHOWN_VALUES]]
+    more = len(field["values"]) - len(values)
+    if more > 0:
+        values.append(f"and {counted(more, 'other')}")
+    return wrapped(f"{told}: {', '.join(values)}" if values else told, 4, 6)
