@@ -12,9 +12,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import parquet
 from typing_extensions import Self
 
-from scrapy_replica.address import host_of, registered_domain
+from scrapy_replica.address import registered_domain
 from scrapy_replica.mining.schema import LINKS, PAGES
-from scrapy_replica.sites.evidence import path_of
 
 BATCH = 20_000
 """Rows written at once: 5 to 10 MB."""
@@ -40,11 +39,6 @@ class MinedRow(NamedTuple):
     at: float | None = None
     cluster: int | None = None
     fetched: bool = True
-
-
-def known(url: str) -> MinedRow:
-    """Return the row of a URL that links lead to."""
-    return MinedRow(url, host_of(url), path_of(url), fetched=False)
 
 
 def arrow_schema(columns: Mapping[str, str]) -> Any:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from scrapy_replica.address import host_of
-from scrapy_replica.mining.rows import MinedRow, PageWriter, known
+from scrapy_replica.mining.rows import MinedRow, PageWriter
 from scrapy_replica.records import Page
 from scrapy_replica.sites.evidence import mark_of, path_of
 from scrapy_replica.sites.neighbours import Neighbours
@@ -65,8 +65,7 @@ def row_of(record: Record, page: Page | None) -> MinedRow:
 
 def _tell_links(page: Page, out: PageWriter) -> None:
     for link in page.links:
-        row = known(link.url)
-        if row.host:
-            out.url(row)
-            if row.host != page.host:
-                out.link(row.host, page.host)
+        if host := host_of(link.url):
+            out.url(MinedRow(link.url, host, path_of(link.url), fetched=False))
+            if host != page.host:
+                out.link(host, page.host)
