@@ -18,16 +18,16 @@ class RefusedError(ConfigError):
 
 @contextmanager
 def refusing(setting: str = "") -> Iterator[None]:
-    """Turn what a wrong setting or an unusable file raises into a :class:`RefusedError`, naming *setting* if given.
+    """Turn what a wrong setting, unusable file or missing extra raises into a :class:`RefusedError`, naming *setting*.
 
     Under ``scrapy crawl`` nobody catches it and asyncio logs it: as its line, without the traceback, which would tell a
     user nothing. The exit code is 1, as of every crawl that fails to begin.
 
-    :raises RefusedError: the block raised ``ValueError`` or ``OSError``.
+    :raises RefusedError: the block raised ``ValueError``, ``OSError`` or ``ModuleNotFoundError``.
     """
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ModuleNotFoundError) as error:
         logging.getLogger("asyncio").addFilter(_in_one_line)
         raise RefusedError(f"{setting}: {one_line(error)}" if setting else one_line(error)) from None
 

@@ -83,7 +83,8 @@ class Recorder:
     :param on_error: told why nothing can be kept any more.
     :param is_shared: other processes of the job may write to the folder as well.
     :param bucket: where files are moved when they are whole.
-    :raises ConfigError: the extra is missing.
+    :raises ConfigError: there is no asyncio.
+    :raises ModuleNotFoundError: the extra is missing.
     :raises OSError: the folder or the bucket cannot be written to.
     """
 
@@ -103,7 +104,9 @@ class Recorder:
         self._bucket = bucket
         self.on_written: Callable[[], None] = lambda: None
         """Called when records came to the disk."""
-        self._check()
+        if not is_asyncio_available():
+            raise ConfigError("it needs asyncio, which is Scrapy's default: leave TWISTED_REACTOR alone")
+        records.import_fastwarc()
         about = {
             "software": f"scrapy-replica/{version('scrapy-replica')} Scrapy/{version('scrapy')}",
             "format": "WARC File Format 1.1",
@@ -122,14 +125,6 @@ class Recorder:
         """Name of the file that was written to last."""
         self._moving: asyncio.Future[None] | None = None
         """Moves whole files to the bucket, while the next ones are written."""
-
-    def _check(self) -> None:
-        if not is_asyncio_available():
-            raise ConfigError("it needs asyncio, which is Scrapy's default: leave TWISTED_REACTOR alone")
-        try:
-            records.import_fastwarc()
-        except ModuleNotFoundError as error:
-            raise ConfigError(str(error)) from None
 
     def _job(self) -> str:
         job = self._store.meta(JOB)
@@ -285,16 +280,14 @@ class Recorder:
 def where_kept(place: str, job: str | None) -> tuple[Path, Bucket | None]:
     """Return the folder to which files are written, and the bucket to which they are moved if *place* is a URL.
 
-    :raises ConfigError: there is no JOBDIR *job* in which they could wait, or an extra is missing.
+    :raises ConfigError: there is no JOBDIR *job* in which they could wait.
+    :raises ModuleNotFoundError: an extra is missing.
     """
     if not is_url(place):
         return Path(place).expanduser(), None
     if job is None:
         raise ConfigError(f"files wait in the JOBDIR (--job) until they are whole and go to {place}: give one")
-    try:
-        return Path(job) / JOB, Bucket(place)
-    except ModuleNotFoundError as error:
-        raise ConfigError(str(error)) from None
+    return Path(job) / JOB, Bucket(place)
 
 
 def exchange_of(request: Request, response: Response) -> records.Exchange:
