@@ -73,7 +73,7 @@ def web(request):
     number = next(NUMBERS)
     log(["fetch", request.url, request.body.decode(), None])
     if number == KILL_AT:
-        log(["kill", "", len(CRAWLERS[0].engine._slot.scheduler._leases), None])
+        log(["kill", "", len(CRAWLERS[0].engine._slot.scheduler._leases._requests), None])
         os.kill(os.getpid(), signal.SIGKILL)
     name = request.url.rpartition("/")[2]
     return page(map(url_of, links_of(int(name))) if name.isdigit() else (), seed=(request.url, request.body))

@@ -46,9 +46,6 @@ class Leases:
         self._first: dict[int, bytes | None] = {}
         """Id of a URL that is tried again -> what its request had beyond a plain GET at first."""
 
-    def __len__(self) -> int:
-        return len(self._requests)
-
     def add(self, request: Request, taken: UrlRow) -> None:
         self._requests.append(request)
         flight = self._extension.flights.of(request)
