@@ -338,10 +338,6 @@ class ReplicaExtension:
         if response is not None and response.request is not None:
             self.revalidation.mark_unfinished(response.request)
 
-    def is_kept(self, request: Request) -> bool:
-        """Tell whether *request* may be done: all that was to be kept of it is on the disk."""
-        return self.recorder is None or self.recorder.has_written(self.flights.of(request))
-
     def flush(self) -> None:
         """Hand the counts to Scrapy's statistics."""
         assert self._crawler.stats is not None

@@ -87,6 +87,11 @@ class Flight:
     items: set[int] = field(default_factory=set)
     """Hashes of the items that its callback gave, word by word but for session ids."""
 
+    @property
+    def is_kept(self) -> bool:
+        """All that was to be kept of it as WARC is on the disk: it may be done."""
+        return self.batch is None or self.batch.is_written
+
 
 class Flights:
     """The flight of each request that is alive."""

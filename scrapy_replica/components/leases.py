@@ -96,8 +96,8 @@ class Leases:
         """Finish the requests that the engine is through with."""
         slot = self._engine._slot  # noqa: SLF001 - the engine has no public way to tell
         in_progress = slot.inprogress if slot is not None else ()
-        is_kept = self._extension.is_kept
-        ended = [request for request in self._requests if request not in in_progress and is_kept(request)]
+        of = self._extension.flights.of
+        ended = [request for request in self._requests if request not in in_progress and of(request).is_kept]
         if not ended:
             return
         self._feeds.flush()

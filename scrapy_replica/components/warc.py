@@ -76,7 +76,7 @@ class Batch:
 class Recorder:
     """Writes requests, responses and what is known of them, in a thread, while the crawl goes on.
 
-    Invariant: a URL is acknowledged when its records are on the disk (:meth:`has_written`), so none is done whose
+    Invariant: a URL is acknowledged when its records are on the disk (``Flight.is_kept``), so none is done whose
     record could be lost, and what was fetched and not kept is fetched again when the job goes on. After the first error
     nothing is written any more. At most :data:`MOST_BYTES` and what is on its way wait to be written.
 
@@ -210,10 +210,6 @@ class Recorder:
     def is_busy(self) -> bool:
         """Whether something is still to be written."""
         return self._task is not None and not self._task.done()
-
-    def has_written(self, flight: Flight) -> bool:
-        """Tell whether all that was to be kept of a request is on the disk."""
-        return flight.batch is None or flight.batch.is_written
 
     async def room(self) -> None:
         """Wait while too much is to be written, as on a disk that is slower than the web."""
