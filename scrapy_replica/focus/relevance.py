@@ -32,27 +32,25 @@ class Relevance:
         self._bayes: BPrTFIDF | None = BPrTFIDF()
         self._regression: ElkanNoto | None = None
         self._description: Description | None = None
-        self._has_examples = True
 
     @classmethod
     def of_nothing(cls) -> Self:
         """Return a model that finds no page relevant."""
         model = cls()
-        model._description, model._has_examples = Description(), False
+        model._description, model._bayes = Description(), None
         return model
 
     def describe(self, words: Terms, background: Background) -> None:
         """Take a topic that is described in *words*; with examples as well (:meth:`fit`) both count alike."""
         self._description = Description()
         self._description.fit(words, background)
-        self._has_examples = False
+        self._bayes = self._regression = None
 
     def fit(self, positives: Sequence[Terms], background: Background, negatives: Sequence[Terms] = ()) -> None:
         """Learn a topic, from pages that are known not to be on it as well (*negatives*), where there are any.
 
         Raises ``ValueError`` when no example has a term, or the background is empty.
         """
-        self._has_examples = True
         bayes = BPrTFIDF()
         bayes.fit(positives, background, negatives)
         _, others = examples_and_others(positives, background)
@@ -68,23 +66,20 @@ class Relevance:
     def relevance(self, terms: Terms) -> float:
         """Return how sure the models are that a page is on topic, 0..1; more than .5 is relevant."""
         described = self._description.relevance(terms) if self._description is not None else None
-        if described is not None and not self._has_examples:
-            return described
         models = self._learnt
+        if described is not None and not models:
+            return described
         learnt = sum(model.relevance(terms) for model in models) / len(models)
         return learnt if described is None else (learnt + described) / 2.0
 
     def save(self) -> bytes:
         """Return the models as NPZ."""
-        regression = self._regression.save() if self._regression and self._has_examples else b""
-        described = self._description.save() if self._description else b""
-        bayes = self._bayes.save() if self._bayes and self._has_examples else b""
-        return pack({"bayes": bayes, "regression": regression, "description": described})
+        models = {"bayes": self._bayes, "regression": self._regression, "description": self._description}
+        return pack({name: model.save() if model else b"" for name, model in models.items()})
 
     def load(self, state: bytes) -> None:
         """Take the models that :meth:`save` returned."""
         parts = unpack(state)
-        self._has_examples = bool(parts["bayes"] or parts["regression"])
         self._bayes = BPrTFIDF() if parts["bayes"] else None
         if self._bayes:
             self._bayes.load(parts["bayes"])
