@@ -244,17 +244,11 @@ class RequestPayloads:
         return _callback_told(payload)
 
     def has_arguments(self, payload: bytes | None) -> bool:
-        if payload is None:
-            return False
-        live = self._live_of(payload)
-        told = self._told(payload) if live is None else {"cb_kwargs": live.cb_kwargs, "meta": live.meta}
+        told = self._told(payload)
         return bool(told.get("cb_kwargs")) or not all(map(_OF_SCRAPY.match, told.get("meta", ())))
 
     def may_leave(self, payload: bytes | None) -> bool:
-        if payload is None:
-            return False
-        live = self._live_of(payload)
-        return says_it_leaves(self._told(payload).get("meta", {}) if live is None else live.meta)
+        return says_it_leaves(self._told(payload).get("meta", {}))
 
     def is_lost(self, payload: bytes | None) -> bool:
         return payload is not None and payload.startswith(LIVE) and payload not in self._live
@@ -273,10 +267,12 @@ class RequestPayloads:
         fields: dict[str, Any] = json.loads(payload) if payload.startswith(b"{") else pickle.loads(payload)  # noqa: S301
         return fields
 
-    def _told(self, payload: bytes) -> dict[str, Any]:
+    def _told(self, payload: bytes | None) -> dict[str, Any]:
         """Return what *payload* tells; nothing where it makes no sense, which is found out when it is loaded."""
-        if payload.startswith(LIVE):
-            return {}  # of an earlier run
+        if (live := self._live_of(payload)) is not None:
+            return {"cb_kwargs": live.cb_kwargs, "meta": live.meta}
+        if payload is None or payload.startswith(LIVE):  # of an earlier run
+            return {}
         try:
             return self._fields_in(payload)
         except UnreadableError:
