@@ -38,6 +38,7 @@ class HmmStatic(Layered):
 
     name: ClassVar[str] = "hmm-static"
     is_dynamic: ClassVar[bool] = False
+    chain: ClassVar[type[HMM]] = HMM
 
     def __init__(self, alpha: float = ALPHA, max_distance: int = MAX_DISTANCE, graph: KnownGraph | None = None) -> None:
         if not 0.0 <= alpha <= 1.0:
@@ -50,7 +51,7 @@ class HmmStatic(Layered):
         self.graph.pages.add_column("near", np.float32)
 
     def _new_context(self, max_distance: int, graph: KnownGraph | None) -> ContextGraph:
-        return ContextGraph(max_distance, HMM(max_distance + 1, max_distance + 1), graph)
+        return ContextGraph(max_distance, self.chain(max_distance + 1, max_distance + 1), graph)
 
     def _tell(self, rows: IntArray) -> None:
         pages, hmm = self.graph.pages, self.context.hmm
@@ -119,6 +120,4 @@ class HmmSecondOrder(HmmDynamic):
     """
 
     name: ClassVar[str] = "hmm-second-order"
-
-    def _new_context(self, max_distance: int, graph: KnownGraph | None) -> ContextGraph:
-        return ContextGraph(max_distance, SecondOrderHMM(max_distance + 1, max_distance + 1), graph)
+    chain: ClassVar[type[HMM]] = SecondOrderHMM
