@@ -95,6 +95,8 @@ class ReplicaExtension:
         self._long_lived = LongLived()
         self._orders = create_looping_call(self._obey)
         self._examples = Examples(self.config) if self.config.topic is not None else None
+        assert crawler.stats is not None
+        self._stats = crawler.stats
         assert crawler.request_fingerprinter is not None
         self.fingerprints = UrlFingerprints(crawler.request_fingerprinter)
 
@@ -106,8 +108,7 @@ class ReplicaExtension:
     def job(self) -> OpenedJob:
         job = OpenedJob(self.config, self._crawler, self.fingerprints)
         if job.shared is not None:
-            assert self._crawler.stats is not None
-            self.shared_crawl = SharedCrawl(job.crawl, job.shared, self._crawler.stats, lambda: self.wake(), self.stop)  # noqa: PLW0108 - as it is then
+            self.shared_crawl = SharedCrawl(job.crawl, job.shared, self._stats, lambda: self.wake(), self.stop)  # noqa: PLW0108 - as it is then
         return job
 
     @cached_property
@@ -264,8 +265,7 @@ class ReplicaExtension:
             try:
                 if self.error is None or isinstance(self.error, OutputError):
                     self.flush()
-                    assert self._crawler.stats is not None
-                    sum_up(self.crawl, self._crawler.stats, self.job.folder)
+                    sum_up(self.crawl, self._stats, self.job.folder)
                     if self.shared_crawl is not None:
                         self.shared_crawl.set_sums()
             finally:
@@ -340,5 +340,4 @@ class ReplicaExtension:
 
     def flush(self) -> None:
         """Hand the counts to Scrapy's statistics."""
-        assert self._crawler.stats is not None
-        flush(self.crawl, self._crawler.stats)
+        flush(self.crawl, self._stats)
