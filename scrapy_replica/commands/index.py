@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scrapy_replica.commands.command import needing
 from scrapy_replica.commands.job import is_shared, reading
 from scrapy_replica.commands.write import replacing
 from scrapy_replica.components.archived import ArchivedPages
 from scrapy_replica.config import Config
 from scrapy_replica.pages.beside import hash_of_beside
 from scrapy_replica.pages.collection import Collection, row_of, write_collection
+from scrapy_replica.warc.archive import Archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,11 +79,7 @@ def _check_noise(name: str, found: str, noise: str) -> None:
 
 def _of_warc(path: Path, settings: Settings) -> Iterator[tuple[int, int, int]]:
     """Yield the rows of the pages of a WARC file; what is none of its captures is left out."""
-    with needing("warc", "WARC files need"):
-        from scrapy_replica.warc.archive import Archive  # noqa: PLC0415 - an extra
-
-        archive = Archive([path])
-    page_of = ArchivedPages(settings.copy())
+    archive, page_of = Archive([path]), ArchivedPages(settings.copy())
     for record in archive.records():
         try:
             page = page_of(record) if record.status == 200 else None
