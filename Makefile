@@ -41,7 +41,7 @@ help:
 	@echo "make test-scrapy      run Scrapy's own tests, of each release, with the add-on in every crawler; ONLY=2.19 names one"
 	@echo "make lint             style, types and import contracts"
 	@echo "make wheel            install the bare wheel beside each supported Scrapy and use it"
-	@echo "make bench            run the benchmarks (ratios to peers, some minutes)"
+	@echo "make bench            measure speed beside peers, an hour, and print a table; ONLY='start links' names some"
 	@echo "make docs             build the documentation in docs/_build/html"
 	@echo "make clean            delete everything that the others made"
 
@@ -107,8 +107,11 @@ lint: $(STAMPS)/test
 wheel:
 	$(PYTHON) .ci/bare.py
 
+# Those that have a peer or something wanted of them; the others run by themselves, as the pages say that quote them.
+BENCHES := simhash near_duplicates extractor start links frontier redis processes ordinary topic_crawl million
+
 bench: $(STAMPS)/test
-	$(BIN)/python -m pytest tests/benchmarks -s -o python_files='bench_*.py'
+	$(BIN)/python -m pytest $(patsubst %,tests/benchmarks/bench_%.py,$(or $(ONLY),$(BENCHES))) -s -o python_files='bench_*.py'
 
 docs: $(STAMPS)/test
 	$(BIN)/python -m sphinx -E -W --keep-going -q -b html docs docs/_build/html

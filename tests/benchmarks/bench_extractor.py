@@ -34,12 +34,13 @@ def milliseconds(run, page: bytes) -> float:
     return median(times)
 
 
-def test_beside_peers():
+def test_beside_peers(figures):
     pytest.importorskip("trafilatura")
     page = page_of(40_000)
     found = {name: milliseconds(run, page) for name, run in extractors(["learned", "cetd", "trafilatura"]).items()}
     for name, value in found.items():
         print(f"{name}: {value:.2f} ms, {value / found['learned']:.1f} times learned")
+    figures.add("main text of 40 kB; trafilatura", found["learned"], "ms", ".125 x", peer=found["trafilatura"])
 
 
 def test_growth():

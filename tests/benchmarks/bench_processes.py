@@ -197,17 +197,26 @@ def measure(spider: str, rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
     }
 
 
-@pytest.mark.parametrize("spider", ["topic", "ordinary"])
-def test_processes(spider: str) -> None:
+def measured(spider: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Print the medians of each way to crawl; return those of one process on SQLite and of two."""
     medians = measure(spider)
     one, two = medians["sqlite"], medians["redis 2"]
-    for way, figures in medians.items():
-        print(f"{spider:<9}{way:<8}", {name: round(value, 3) for name, value in figures.items()})
+    for way, found in medians.items():
+        print(f"{spider:<9}{way:<8}", {name: round(value, 3) for name, value in found.items()})
     print(f"{spider}: two over one on SQLite {two['pages_per_s'] / one['pages_per_s']:.2f}, "
           f"over one on Redis {two['pages_per_s'] / medians['redis 1']['pages_per_s']:.2f}, "
           f"order: score {two['first_half_score'] / one['first_half_score'] - 1:+.1%}, "
           f"on topic {two['first_half_on_topic'] / one['first_half_on_topic'] - 1:+.1%}")  # fmt: skip
-    assert not any(figures["twice"] or figures["lost"] for figures in medians.values())
+    assert not any(found["twice"] or found["lost"] for found in medians.values())
+    return one, two
+
+
+@pytest.mark.parametrize("spider", ["topic", "ordinary"])
+def test_processes(spider: str, figures: Any) -> None:
+    one, two = measured(spider)
+    figures.add(f"two processes, {spider}; one", two["pages_per_s"], "/s", "1.9 x", peer=one["pages_per_s"])
+    on_topic = [100 * found["first_half_on_topic"] for found in (two, one)]
+    figures.add("of their first half on the topic; one", on_topic[0], "%", "0.97 x", peer=on_topic[1])
 
 
 if __name__ == "__main__":
@@ -215,4 +224,4 @@ if __name__ == "__main__":
         process(*sys.argv[1:4], float(sys.argv[4]))
     else:
         for name in sys.argv[1:] or ["topic", "ordinary"]:
-            test_processes(name)
+            measured(name)

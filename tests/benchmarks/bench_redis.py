@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import mmh3
 
@@ -23,6 +24,7 @@ from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 LINKS, ROUNDS = 20, 5
+PAGES, HOSTS = 1_000, 300
 
 
 def new(url: str, host: str, score: float) -> NewUrl:
@@ -63,21 +65,32 @@ def memory(server: RedisServer, urls: int, hosts: int) -> float:
     return size / waiting
 
 
+def measure(server: RedisServer, pages: int, hosts: int) -> tuple[float, float]:
+    """Return what a page takes on Redis and on SQLite, medians by turns."""
+    redis, sqlite = [], []
+    for number in range(ROUNDS):
+        server.clear()
+        one, numbers = RedisCrawlDB(server.address()), random.Random(number)
+        redis.append(pages_ms(one, numbers, pages, hosts))
+        one.close()
+        with TemporaryDirectory() as job:
+            two = SqliteCrawlDB(Path(job))
+            sqlite.append(pages_ms(two, random.Random(number), pages, hosts))
+            two.close()
+    return statistics.median(redis), statistics.median(sqlite)
+
+
+def test_beside_sqlite(tmp_path: Path, figures: Any) -> None:
+    with RedisServer(tmp_path) as server:
+        redis, sqlite = measure(server, PAGES, HOSTS)
+    figures.add("20 links, one URL taken, Redis; SQLite", redis, "ms", "0.5 ms", peer=sqlite)
+
+
 def main() -> None:
-    pages, hosts, urls = (int(one) for one in [*sys.argv[1:], "1000", "300", "200000"][:3])
+    pages, hosts, urls = (int(one) for one in [*sys.argv[1:], PAGES, HOSTS, "200000"][:3])
     with TemporaryDirectory() as folder, RedisServer(Path(folder)) as server:
-        redis, sqlite = [], []
-        for number in range(ROUNDS):
-            server.clear()
-            one, numbers = RedisCrawlDB(server.address()), random.Random(number)
-            redis.append(pages_ms(one, numbers, pages, hosts))
-            one.close()
-            with TemporaryDirectory() as job:
-                two = SqliteCrawlDB(Path(job))
-                sqlite.append(pages_ms(two, random.Random(number), pages, hosts))
-                two.close()
-        print(f"20 links discovered, one URL taken, ms of CPU: Redis {statistics.median(redis):.2f},", end=" ")
-        print(f"SQLite {statistics.median(sqlite):.2f}")
+        redis, sqlite = measure(server, pages, hosts)
+        print(f"20 links discovered, one URL taken, ms of CPU: Redis {redis:.2f}, SQLite {sqlite:.2f}")
         for n_hosts in (urls // 1000, urls // 20):
             size = memory(server, urls, n_hosts)
             print(f"{urls:,} URLs that wait on {n_hosts:,} hosts: {size:.0f} bytes of Redis each")

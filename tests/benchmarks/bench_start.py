@@ -39,7 +39,7 @@ def measured(url: str, *, add_on: bool) -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def test_start(tmp_path):
+def test_start(tmp_path, figures):
     (tmp_path / "index.html").write_text(PAGE, encoding="ascii")
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -49,7 +49,7 @@ def test_start(tmp_path):
         rounds = [[measured(url, add_on=add_on) for add_on in (False, True)] for _ in range(ROUNDS)]
         server.shutdown()
     plain, ours = map(statistics.median, zip(*rounds, strict=True))
-    print(f"\nfirst callback: plain {plain:.3f} s, with the add-on {ours:.3f} s, later {ours - plain:.3f} s ({TARGET})")
+    figures.add("start to the first callback; plain", ours, "s", f"+{TARGET} s", peer=plain)
 
 
 if __name__ == "__main__":
