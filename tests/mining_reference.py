@@ -23,9 +23,9 @@ def candidates_of(rows):
 
 def pairs_of(candidates):
     """Return the rows of PAIRS and of WEAK."""
-    pairs = [_row(pair) for pair in candidates.pairs.values() if pair.is_candidate]
-    weak = [_row(pair) for pair in candidates.sample(10**9) if not pair.is_candidate]
-    return pairs, weak
+    weak = [candidates._made(tuple(key.split("\n")), shared) for key, shared in candidates._weak.items()]
+    met = [*candidates.pairs.values(), *weak]
+    return [_row(pair) for pair in met if pair.is_candidate], [_row(pair) for pair in met if not pair.is_candidate]
 
 
 def _row(pair):

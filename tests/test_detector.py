@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from itertools import combinations
 
 import pytest
 from replica_sites import GERMAN, page, site, text_of
 
 from scrapy_replica.address import host_of
 from scrapy_replica.lab.replicas.held import HeldDetector
+from scrapy_replica.mining.obvious import taught
 from scrapy_replica.records import Doubt
 from scrapy_replica.sites.detector import MIN_LED
 from scrapy_replica.sites.evidence import is_same_page, mark_of, path_of
+from scrapy_replica.sites.features import Comparison
 from scrapy_replica.sites.judge import Judge
 from scrapy_replica.words.phrases import evidence_of
 
@@ -160,8 +163,9 @@ class TestFacts:
     def test_pairs_that_state_other_things_teach_the_judge_nothing(self):
         shops = [told(f"{name}.example", "w", say=lambda _, rng: f"{rng.randint(5, 5_000)} EUR") for name in "ab"]
         detector, _, _ = crawl(*shops)
-        list(detector.recalibrate())
-        assert detector.judge.lac.cube.counts.sum() == JUDGE.lac.cube.counts.sum()
+        compared = Comparison(*(detector.candidates.host(f"{name}.example") for name in "ab"), ("", ""))
+        assert len(compared.aligned) >= 3
+        assert taught(JUDGE, [(True, compared)]) is JUDGE
 
 
 class TestItems:
@@ -338,9 +342,10 @@ class TestByHandAndAfterRestart:
         crawl(site("a.example", "w", 20), site("c.example", "w", 20), detector=detector)
         assert set(detector.verdicts) == {"b.example", "c.example"}
 
-    def test_recalibration_learns_and_never_lowers_the_threshold(self):
+    def test_what_was_learnt_from_others_finds_copies_as_before(self):
         detector, _, _ = crawl(*(site(f"{name}.example", name, 20) for name in "abcd"))
-        assert len(list(detector.recalibrate())) >= 1
+        hosts = [detector.candidates.host(f"{name}.example") for name in "abcd"]
+        detector.judge = taught(JUDGE, ((False, Comparison(*pair, ("", ""))) for pair in combinations(hosts, 2)))
         assert detector.judge.lac.cube.counts.sum() > JUDGE.lac.cube.counts.sum()
         assert detector.judge.threshold >= JUDGE.threshold
         crawl(site("e.example", "a", 20), detector=detector)

@@ -13,6 +13,7 @@ from test_features import compared
 
 from scrapy_replica.lab.measures import best_f1_threshold
 from scrapy_replica.lab.training.train_judge import trained_on
+from scrapy_replica.mining.obvious import labels_of, retrained, threshold_at, with_threshold_for
 from scrapy_replica.sites.features import features_of
 from scrapy_replica.sites.judge import (
     COLUMNS,
@@ -21,8 +22,6 @@ from scrapy_replica.sites.judge import (
     Judge,
     columns_of,
     likeness_of,
-    obvious_labels,
-    threshold_at,
 )
 
 JUDGE = Judge.load()
@@ -85,7 +84,7 @@ class TestJudge:
             assert likeness_of(pair) == pytest.approx(columns_of(raw)[0, COLUMNS.index("likeness")], abs=1e-12)
 
     def test_survives_json(self, tmp_path):
-        judge = trained_on(*training()).retrained(training(seed=1)[0], np.where(training(seed=1)[1], 1, -1))
+        judge = retrained(trained_on(*training()), training(seed=1)[0], np.where(training(seed=1)[1], 1, -1))
         judge.save(tmp_path / "judge.json")
         back = Judge.load(tmp_path / "judge.json")
         raw = training(seed=2)[0]
@@ -103,15 +102,15 @@ class TestJudge:
         crawl, crawl_labels = training(seed=1)
         obvious = np.where(crawl_labels, 1, -1)
         obvious[::2] = 0
-        again = judge.retrained(crawl, obvious)
+        again = retrained(judge, crawl, obvious)
         assert again.lac.cube.counts.sum() == len(raw) + (obvious != 0).sum()
         assert ((again.scores(crawl) >= judge.threshold) == crawl_labels).all()
 
-    def test_what_is_obvious_in_a_crawl_decides_of_pairs_alike(self):
+    def test_what_is_obvious_in_a_collection_decides_of_pairs_alike(self):
         judge = trained_on(*training())
         doubtful = np.array([[0.8] * 5 + [0.9, 0.0, np.nan, np.nan]])
         for label in (1, -1):
-            again = judge.retrained(doubtful.repeat(200, axis=0), np.full(200, label))
+            again = retrained(judge, doubtful.repeat(200, axis=0), np.full(200, label))
             assert (again.scores(doubtful) >= judge.threshold) == (label == 1)
 
     def test_where_the_rules_say_yes_the_likeness_orders_pairs_of_equal_votes(self):
@@ -129,10 +128,10 @@ class TestJudge:
     def test_threshold_is_only_raised(self):
         raw, labels = training()
         judge = trained_on(raw, labels)
-        assert judge.with_threshold_for(raw[~labels]).threshold == judge.threshold
-        raised = judge.with_threshold_for(raw[labels])
+        assert with_threshold_for(judge, raw[~labels]).threshold == judge.threshold
+        raised = with_threshold_for(judge, raw[labels])
         assert raised.threshold > judge.scores(raw[labels]).max()
-        assert judge.with_threshold_for(raw[:0]) is judge
+        assert with_threshold_for(judge, raw[:0]) is judge
 
     def test_likeness_is_the_mean_of_what_speaks_for_times_what_is_left_by_what_speaks_against(self):
         other_version = [0.9, 0.8, 0.6, 0.8, 0.6, 0.9, 0.5, 1.0, np.nan]
@@ -162,7 +161,7 @@ class TestThresholds:
         assert (values >= threshold_at(values, max_fpr)).mean() <= max_fpr
 
 
-class TestObviousLabels:
+class TestLabels:
     def test_table(self):
         copy = [1.0, 0.9, 0.9, 0.95, 0.95, 0.97, 0.0, np.nan, np.nan]
         version = [1.0, 0.9, 0.9, 0.95, 0.02, 0.97, 0.9, np.nan, np.nan]
@@ -171,4 +170,4 @@ class TestObviousLabels:
         raw = np.array([copy, copy, version, foreign, unknown, unknown])
         aligned = np.array([8, 4, 8, 8, 0, 0])
         candidate = np.array([True, True, True, True, True, False])
-        assert obvious_labels(raw, aligned, candidate).tolist() == [1, 0, 0, -1, 0, -1]
+        assert labels_of(raw, aligned, candidate).tolist() == [1, 0, 0, -1, 0, -1]

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from unittest import mock
 
-import pytest
-from web import REPLICA, crawl, page
-
-from scrapy_replica import TopicSpider
-from scrapy_replica.crawl.hosts import replicas
-from scrapy_replica.sites.detector import Detector
 from scrapy_replica.urls.learners import candidates as candidates_module
 from scrapy_replica.urls.learners import combined, selection
 
@@ -69,26 +63,3 @@ def test_one_part_of_the_path_may_be_any():
     assert learnt(f"{host}/{{n}}/dp/1", f"{host}/{{n}}/dp/1/ref={{slug}}") == {"/{0}/dp/1/ref={1} -> /{0}/dp/1"}
     assert learnt(f"{host}/a/{{n}}", f"{host}/2020/{{m}}/{{n}}") == {"/{0}/{1}/{2} -> /a/{2}"}
     assert learnt(f"{host}/item//{{n}}", f"{host}/item//{{n}}/{{slug}}") == {"/item//{0}/{1} -> /item//{0}"}
-
-
-@pytest.mark.asyncio
-async def test_the_judge_goes_on_with_a_lesson_once_for_each_page(monkeypatch):
-    """A turn of the event loop asks for up to sixteen URLs, and each step of the lesson reads hosts."""
-    n_pages, steps = [0], []
-    observe = Detector.observe
-
-    def counting(self, *args):
-        n_pages[0] += 1
-        return observe(self, *args)
-
-    def lesson(self):
-        for _ in range(30):
-            steps.append(n_pages[0])
-            yield
-
-    monkeypatch.setattr(Detector, "observe", counting)
-    monkeypatch.setattr(Detector, "recalibrate", lesson)
-    monkeypatch.setattr(replicas, "RECALIBRATE_AT", 10)
-    web = {f"http://a.example/{n}": page([f"/{n + k}" for k in range(1, 9)]) for n in range(100)}
-    await crawl(TopicSpider, web, REPLICA, seeds="http://a.example/0")
-    assert len(set(steps)) == len(steps) > 30

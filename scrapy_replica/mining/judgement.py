@@ -11,6 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from scrapy_replica.mining.evidence import HostRows
+from scrapy_replica.mining.obvious import taught
 from scrapy_replica.records import UncertainPair, Verdict
 from scrapy_replica.sites.candidates import Candidates, HostPair
 from scrapy_replica.sites.detector import Detector
@@ -19,7 +20,7 @@ from scrapy_replica.sites.features import Comparison
 from scrapy_replica.sites.judge import Judge
 
 MAX_LEARNT = 1_000
-"""Pairs that the judge learns from, half of them such that are no candidates: as many as in a crawl."""
+"""Pairs that the judge learns from, half of them such that are no candidates."""
 
 
 _NAME = re.compile(r"[^\s/#*]+")  # what a file of aliases has words for
@@ -97,8 +98,8 @@ def judged(
     """
     detector = Detector(judge, Candidates(rows))
     wanted, drawn, n_others = _looked_through(pairs, rows)
-    for _ in detector.recalibrate([row.pair() for row in drawn + _drawn(weak)]):
-        pass
+    learnt = (row.pair() for row in drawn + _drawn(weak))
+    detector.judge = taught(judge, ((pair.is_candidate, detector.compare(pair)) for pair in learnt))
     found = Judged(detector.judge, n_unpromising=n_others)
     unsure: list[HostPair] = []
     for row in progress(_in_order(wanted)):

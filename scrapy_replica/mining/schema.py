@@ -51,7 +51,7 @@ PAIRS = {
 """Candidate pairs: two suffixes or one near text in common. Any order."""
 
 WEAK = PAIRS
-"""Pairs that share one suffix only, at most 1,000 of them, drawn by a hash: negatives for recalibration."""
+"""Pairs that share one suffix only, at most 1,000 of them, drawn by a hash: negatives to learn from."""
 
 ROWS = PAGES
 """Pages of the hosts in PAIRS and WEAK, in order of host, then path; each URL once, fetched or not.

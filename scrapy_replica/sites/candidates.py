@@ -278,13 +278,6 @@ class Candidates:
             pair.election.add((first, second), int(n_hosts))
         return pair
 
-    def sample(self, most: int) -> list[HostPair]:
-        """Return at most *most* pairs, half of them such that are no candidates."""
-        pairs, weak = list(self.pairs.values()), list(self._weak.items())
-        half = most // 2
-        first, second = pairs[:: 1 + len(pairs) // half], weak[:: 1 + len(weak) // half]
-        return first + [self._made((one, two), shared) for key, shared in second for one, two in [key.split("\n")]]
-
     def _make_room(self, pairs: dict[Key, HostPair], most: int, new: HostPair) -> None:
         """Forget the weaker half of the *pairs* that came first; the others count as new, and *new* stays."""
         if len(pairs) <= most:

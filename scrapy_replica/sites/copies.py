@@ -9,16 +9,15 @@ from scrapy_replica.records import Verdict
 from scrapy_replica.sites.alignment import joined, normal_path, relative
 from scrapy_replica.sites.candidates import Candidates
 from scrapy_replica.sites.evidence import HostEvidence, is_same_page
+from scrapy_replica.sites.judge import MIN_ALIGNED
 from scrapy_replica.sites.probes import moved
-
-MIN_PAGES = 3
-"""Pages with an argument that must all be the page without it."""
 
 
 def idle_arguments(copy: HostEvidence, kept: HostEvidence, prefixes: tuple[str, str]) -> frozenset[str]:
     """Return the names of arguments of *copy* without which its pages are those of *kept*, or its own.
 
-    *prefixes* are those of *copy* and *kept*. An argument counts where it stands alone.
+    *prefixes* are those of *copy* and *kept*. An argument counts where it stands alone, on as many pages as a verdict
+    needs, all of which are the page without it.
     """
     same: Counter[str] = Counter()
     other: Counter[str] = Counter()
@@ -30,7 +29,7 @@ def idle_arguments(copy: HostEvidence, kept: HostEvidence, prefixes: tuple[str, 
         twin = kept.pages.get(joined(prefixes[1], rest)) or copy.pages.get(stem.rstrip("/"))
         if twin is not None:
             (same if is_same_page(mark, twin) else other)[query.partition("=")[0]] += 1
-    return frozenset(name for name, n in same.items() if n >= MIN_PAGES and not other[name])
+    return frozenset(name for name, n in same.items() if n >= MIN_ALIGNED and not other[name])
 
 
 def without_arguments(path: str, names: Container[str]) -> str:

@@ -5,7 +5,7 @@ It decides when to judge, never what to fetch: the crawl takes its findings and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -17,7 +17,7 @@ from scrapy_replica.sites.canonical_host import host_to_keep, is_tried
 from scrapy_replica.sites.copies import Copies
 from scrapy_replica.sites.evidence import HostEvidence, PageMark, path_of
 from scrapy_replica.sites.features import Comparison
-from scrapy_replica.sites.judge import MIN_ALIGNED, Judge, recalibrated, verdict_of
+from scrapy_replica.sites.judge import MIN_ALIGNED, Judge, verdict_of
 from scrapy_replica.sites.neighbours import Neighbours
 from scrapy_replica.sites.probes import Probe, Prober
 
@@ -28,9 +28,7 @@ MIN_EQUAL_ITEMS = 3
 """Pages whose items are those of the page in the same place, for hosts on which the spider begins: it was told to fetch
 both."""
 _CONTRADICTION = 0.55
-"""Share of the threshold below which a well-known pair counts as two sites."""
-_WELL_KNOWN = 5
-"""Comparable pages from which two hosts can contradict each other."""
+"""Share of the threshold below which a pair that may be judged counts as two sites."""
 MIN_LED = 8
 """URLs of a host without pages that lead to their places on another one, and none elsewhere, after which it is a copy.
 Of hosts of which a fifth of the URLs lead elsewhere five of six are found out before, and samples go on."""
@@ -40,8 +38,6 @@ PROMISE = 0.1
 """Share of the listed suffixes of the smaller host that a pair has in common if it may be one site."""
 _MAX_LOOKS, _MAX_READ = 16, 4
 """Pairs looked at for one page, and those of them whose other host is not in memory."""
-_MAX_LEARNT = 1000
-"""Pairs of the crawl that the judge learns from."""
 
 
 @dataclass
@@ -79,7 +75,6 @@ class Detector:
         is_seed: Callable[[str], bool] = lambda host: False,  # noqa: ARG005
     ) -> None:
         self.judge = judge
-        self._first_judge = judge
         self.candidates, self.copies = candidates, Copies(candidates)
         self.verdicts = self.copies.verdicts
         """Copy -> the verdict on it."""
@@ -251,16 +246,6 @@ class Detector:
         """Reach no verdict on *host* any more; those that hold stay."""
         self._never_judged.add(host)
 
-    def recalibrate(self, pairs: Iterable[HostPair] | None = None) -> Iterator[None]:
-        """Learn from the pairs of this crawl that are obvious by content, and raise the threshold for them.
-
-        Starts from the judge the crawl began with, so that no pair is counted twice. By default at most 1,000 pairs, a
-        few at each step of the iterator; the judge is another one when it ends.
-        """
-        chosen = self.candidates.sample(_MAX_LEARNT) if pairs is None else pairs
-        compared = ((pair.is_candidate, self.compare(pair)) for pair in chosen)
-        self.judge = (yield from recalibrated(self._first_judge, compared)) or self.judge
-
     def compare(self, pair: HostPair) -> Comparison:
         """Return the two hosts of *pair* laid side by side."""
         candidates = self.candidates
@@ -342,7 +327,7 @@ class Detector:
     def _are_two_sites(self, pair: Comparison) -> bool:
         if frozenset((pair.first.name, pair.second.name)) in self._kept_apart:
             return True
-        return len(pair.aligned) >= _WELL_KNOWN and self._score(pair) < _CONTRADICTION * self.judge.threshold
+        return len(pair.aligned) >= MIN_ALIGNED and self._score(pair) < _CONTRADICTION * self.judge.threshold
 
     def _score(self, pair: Comparison) -> float:
         """Return how sure the judge is that *pair* is one site, 0 where it states different things."""

@@ -4,7 +4,7 @@ Copies agree in paths, texts and titles; translations and other versions agree i
 or in the numbers of their titles. So the likeness of a pair is the mean of what speaks for it times what is left by
 what speaks against it, and its weakest part tells hosts that share all but texts, or all but titles. The classifier
 sees both and the parts. It has learnt from labelled pairs, both of whole hosts and of hosts of which a crawl knew the
-first pages only, and learns the obvious pairs of a crawl as it goes. The votes of its rules decide whether a pair may
+first pages only. The votes of its rules decide whether a pair may
 be one site, the likeness tells how sure that is: votes have few values, and on hosts of other sources near misses get
 the highest one, too.
 """
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 
 from scrapy_replica.lazy.intervals import Intervals
 from scrapy_replica.lazy.lac import LAC, Cube
-from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
+from scrapy_replica.numeric import FloatArray
 from scrapy_replica.records import Verdict
 from scrapy_replica.sites.evidence import HostEvidence
 from scrapy_replica.sites.features import FEATURES, Comparison, features_of
@@ -39,17 +39,11 @@ MAJORITY = 0.5
 """Vote above which more of the rules say replica than not."""
 THRESHOLD = 0.6
 """Likeness of a replica. Near misses of sources left out whole reach .91, replicas begin at .55."""
-MAX_FPR = 0.001
-"""Wanted share of the pairs of different sites of a crawl that are taken for replicas."""
 _OTHER_VERSION = 0.7
 _TRANSLATION = 0.5
 _CONSENT_PRIOR = 0.9
 """Where no page tells its language: with .7 no likeness of such hosts was enough before all of both was fetched."""
 _MARGIN = 0.18
-_OBVIOUS_OTHER = 0.17
-"""Share of near texts up to which two hosts are obviously others."""
-_AT_ONCE = 2
-"""Pairs compared in one turn."""
 FORMAT = 3
 SHIPPED = Path(__file__).with_name("judge.json")
 
@@ -78,7 +72,7 @@ def columns_of_one(raw: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class Judge:
-    """Scores pairs; immutable, retraining gives a new one.
+    """Scores pairs; immutable.
 
     Attributes:
         intervals: Of the classifier's columns.
@@ -121,27 +115,6 @@ class Judge:
             coverage: Share of the paths known on both hosts that were fetched on both, 0..1.
         """
         return self.threshold + _MARGIN * (1 - coverage**2)
-
-    def retrained(self, raw: FloatArray, obvious: IntArray) -> Judge:
-        """Return the judge that has also learnt the *obvious* pairs (1, -1; 0 is left out) among the *raw* ones.
-
-        Their counts are added to those the judge has, so what it knew is not forgotten. What EM would say of the other
-        pairs is not learnt: PU and NU together, as mean or product, took the F1 of pairs of other families from .98 to
-        .95, and decided fewer of them.
-        """
-        is_learnt = obvious != 0
-        codes = self.intervals.codes(columns_of(raw[is_learnt]))
-        learnt = Cube.from_examples(self.intervals.sizes, codes, obvious[is_learnt] == 1)
-        return replace(self, lac=LAC(self.lac.cube.merged(learnt)))
-
-    def with_threshold_for(self, raw_negatives: FloatArray) -> Judge:
-        """Return the judge whose threshold lets at most :data:`MAX_FPR` of these obvious negatives of a crawl pass.
-
-        The threshold is only ever raised: obvious negatives are easier than near misses.
-        """
-        if not len(raw_negatives):
-            return self
-        return replace(self, threshold=max(self.threshold, threshold_at(self.scores(raw_negatives), MAX_FPR)))
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -202,27 +175,6 @@ def likeness_of(pair: Comparison) -> float:
     return columns_of_one(features_of(pair))[_LIKENESS]
 
 
-def obvious_labels(raw: FloatArray, n_aligned: IntArray, is_candidate: BoolArray) -> IntArray:
-    """Return 1 for obvious replicas by content, -1 for obvious non-replicas, 0 for the rest, shape (n,)."""
-    _, near, low, _, titles, same_language, other_numbers, _, _ = raw.T
-    with np.errstate(invalid="ignore"):
-        enough = n_aligned >= 5
-        copies = enough & (near >= 0.8) & (low >= 0.7) & (titles >= 0.85) & (same_language >= 0.93)
-        copies &= other_numbers <= 0.05
-        is_other = near <= _OBVIOUS_OTHER
-        # copies that share one suffix yet are no candidates: as negatives, two of them raised a threshold by .2
-        others = ~is_candidate & (is_other | np.isnan(near))
-        others |= (n_aligned >= MIN_ALIGNED) & (is_other & (low <= 0.4) | (same_language <= 0.5))
-    return np.where(copies, 1, np.where(others, -1, 0))
-
-
-def threshold_at(negative_scores: FloatArray, max_fpr: float) -> float:
-    """Return the least threshold that at most the share *max_fpr* of *negative_scores* reach."""
-    ranked: Sequence[float] = np.sort(negative_scores)[::-1].tolist()
-    allowed = int(max_fpr * len(ranked))
-    return math.nextafter(ranked[allowed], math.inf) if allowed < len(ranked) else 0.0
-
-
 def verdict_of(comparison: Comparison, kept: HostEvidence, score: float) -> Verdict:
     """Return that the host of *comparison* that is not *kept* is its copy."""
     first, second = comparison.first, comparison.second
@@ -237,26 +189,3 @@ def verdict_of(comparison: Comparison, kept: HostEvidence, score: float) -> Verd
         n_aligned=len(comparison.aligned),
         evidence={name: round(value, 4) for name, value in values.items() if not math.isnan(value)},
     )
-
-
-def recalibrated(judge: Judge, pairs: Iterable[tuple[bool, Comparison]]) -> Generator[None, None, Judge | None]:
-    """Return *judge* after it learnt from those *pairs* that are obvious by content, with the threshold for them.
-
-    *pairs* are compared, each with whether the crawl took it for a candidate, a few at each step of the generator;
-    without any there is nothing to learn: ``None``.
-    """
-    raw, n_aligned, is_candidate = [], [], []
-    for number, (was_candidate, comparison) in enumerate(pairs):
-        if number % _AT_ONCE == _AT_ONCE - 1:
-            yield
-        if comparison.states_other:
-            continue  # their texts would teach that shops of two countries are copies
-        raw.append(features_of(comparison))
-        n_aligned.append(len(comparison.aligned))
-        is_candidate.append(was_candidate)
-    if not raw:
-        return None
-    yield
-    table = np.array(raw)
-    obvious = obvious_labels(table, np.array(n_aligned), np.array(is_candidate))
-    return judge.retrained(table, obvious).with_threshold_for(table[obvious == -1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -34,9 +34,6 @@ from scrapy_replica.words.terminal import score
 
 logger = logging.getLogger(__name__)
 
-RECALIBRATE_AT = 500
-"""Pages after which the pairs of this crawl that are obvious train the judge and set its threshold; and after twice as
-many, and so on."""
 VERDICT_S = 2_592_000.0
 """Seconds after which a verdict ends and the copy is looked at again: thirty days."""
 
@@ -75,9 +72,6 @@ class Replicas:
             need_items=self._need_items,
             is_seed=db.seeds.are_on,
         )
-        self._pages = 0
-        self._recalibrate_at = RECALIBRATE_AT
-        self._lesson: Iterator[None] | None = None
         self._callbacks: defaultdict[str, set[str]] = defaultdict(set)
         """Host -> names of the callbacks that get its pages."""
         self._uncertain = UncertainPairs(db.uncertain_pairs, self.detector)
@@ -245,22 +239,8 @@ class Replicas:
             return Findings(), []
         self._uncertain.remember(page)
         findings = self._write_all(self.detector.observe(page, mark, neighbours, at))
-        self._learn()
         urls = (self._probe_url(probe) for probe in findings.probes) if self._config.probes else ()
         return findings, [url for url in urls if url is not None]
-
-    def _learn(self) -> None:
-        """Begin to learn from the pairs of this crawl, or go on a little.
-
-        Once for each page, of which there is one in a turn. Done for each URL that is taken, of which there are up to
-        sixteen, a turn read some ninety hosts: 100 ms after 200,000 pages.
-        """
-        self._pages += 1
-        if self._pages == self._recalibrate_at:
-            self._lesson = self.detector.recalibrate()
-            self._recalibrate_at *= 2
-        elif self._lesson is not None and next(self._lesson, True):
-            self._lesson = None
 
     def _write_all(self, findings: Findings) -> Findings:
         for verdict in findings.verdicts:

@@ -16,8 +16,9 @@ from scrapy_replica.lab.replicas.replica_pairs import PairTable
 from scrapy_replica.lab.training.train_judge import examples, judge_of, trained_on, with_stages
 from scrapy_replica.lazy.intervals import Intervals
 from scrapy_replica.lazy.lac import LAC, Cube, distinct_vectors
+from scrapy_replica.mining.obvious import labels_of, retrained
 from scrapy_replica.numeric import BoolArray, FloatArray, IntArray
-from scrapy_replica.sites.judge import COLUMNS, MAJORITY, RAW, THRESHOLD, Judge, columns_of, obvious_labels
+from scrapy_replica.sites.judge import COLUMNS, MAJORITY, RAW, THRESHOLD, Judge, columns_of
 
 Scorer: TypeAlias = Callable[[PairTable, BoolArray], FloatArray]
 """(table, rows to train on) -> scores of all rows, more is more alike."""
@@ -32,8 +33,8 @@ def judge_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
 
 
 def taught_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
-    """Score as the crawl does when it has learnt the obvious pairs among all, whose labels are not known."""
-    return crawl_scores(judge_of(table, is_train).retrained(table.raw, obvious_by_content(table)), table)
+    """Score as mining does when it has learnt the obvious pairs among all, whose labels are not known."""
+    return crawl_scores(retrained(judge_of(table, is_train), table.raw, obvious_by_content(table)), table)
 
 
 def whole_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
@@ -123,7 +124,7 @@ def bsvm_scores(table: PairTable, is_train: BoolArray) -> FloatArray:
 
 def obvious_by_content(table: PairTable) -> IntArray:
     """Return 1, -1 or 0 for every pair, as a crawl finds them."""
-    return obvious_labels(table.raw, table.n_aligned, table.is_candidate)
+    return labels_of(table.raw, table.n_aligned, table.is_candidate)
 
 
 def parts_of(table: PairTable) -> FloatArray:

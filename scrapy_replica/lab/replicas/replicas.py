@@ -30,9 +30,10 @@ from scrapy_replica.lab.replicas.replica_methods import (
 )
 from scrapy_replica.lab.replicas.replica_pairs import N_FOLDS, PairTable, load
 from scrapy_replica.lab.replicas.replica_published import NAMES
+from scrapy_replica.mining.obvious import threshold_at
 from scrapy_replica.numeric import BoolArray, FloatArray
 from scrapy_replica.records import Noise, Page
-from scrapy_replica.sites.judge import COLUMNS, RAW, Judge, columns_of, threshold_at
+from scrapy_replica.sites.judge import COLUMNS, RAW, Judge, columns_of
 
 _FPRS = (0.0, 0.001, 0.005)
 
