@@ -1,7 +1,7 @@
 """What the judge of hosts learns from a collection: its pairs that are obvious by content.
 
-A crawl learns nothing so: on a closed web of 9,033 pages it asked for the same pages with and without, and on 103 sites
-the same pairs were judged replicas.
+A crawl does without: of four sources that were left out whole no figure changed in three digits, and a closed web of
+9,033 pages was crawled by the same requests.
 """
 
 from __future__ import annotations
