@@ -854,6 +854,24 @@ class TestSlots:
         assert db.urls.take().slot == CANONICAL
 
 
+@pytest.mark.parametrize(("number", "is_fetched"), [(1, True), (2, False)])
+def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeypatch, number, is_fetched):
+    """Two of 51 crawls of a site lost thirty pages so: the one sample that would have told stood for its control."""
+    crawl = crawl_on(db, explore=1.0)
+    hold(db, crawl)
+    place, other = f"http://{CANONICAL}/1.html", f"http://{MIRROR}/1.html"
+    enter(db, place, f"http://{MIRROR}/2.html")
+    crawl.intake.enter([(NewUrl(other, MIRROR, key(other)), crawl.policy.decide(other, MIRROR))])
+    assert crawl.samples.open_of(db.urls.known(key(other)).id)
+    taken = db.urls.row(db.urls.known(key(place)).id)
+    rule = Claim(Kind.RULE, "1")
+    stands = f"http://{MIRROR}/{number}.html"
+    decision = Decision(Action.DROP, Action.DROP, Reason.DUST_RULE, 1.0, claims=(rule,), representative=stands)
+    monkeypatch.setattr(crawl.policy, "decide", lambda *_: decision)
+    monkeypatch.setattr(crawl.samples, "draw", lambda decision, *_: decision)
+    assert crawl.intake.decide_again(taken) is is_fetched
+
+
 @pytest.mark.parametrize(("says", "is_of_many"), [("one text", True), ("text {} of a pair", False)])
 def test_what_was_saved_comes_back_where_the_page_in_its_place_repeats_another(db, says, is_of_many):
     """All of it where many say the same, and else a sample; when all came back, two names of one host saved nothing."""

@@ -193,6 +193,12 @@ class Samples:
         claims = {one.claim for one in waiting if one.representative == representative}
         return any(not any(self.test_of(part).is_refuted for part in (claim, *claim.parts)) for claim in claims)
 
+    def awaits(self, representative: int, url: str | None) -> bool:
+        """Tell whether *url* is a sample that waits to be held against the URL with that key."""
+        if url is None or not (ids := self._store.samples.awaiting(representative)):
+            return False
+        return any(one.id in ids for one in self._store.urls.find([self._key(url)]).values())
+
     def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Claim]:
         """Take note what fetching a sample showed of one *claim* or of all; return those that this refutes."""
         return self._settled(lambda: self._store.samples.settle(url_id, outcome, claim), url_id, None, outcome)
