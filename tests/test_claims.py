@@ -856,7 +856,7 @@ class TestSlots:
 
 @pytest.mark.parametrize(("number", "is_fetched"), [(1, True), (2, False)])
 def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeypatch, number, is_fetched):
-    """Two of 51 crawls of a site lost thirty pages so: the one sample that would have told stood for its control."""
+    """One of 85 crawls of a site lost thirty pages so: the one sample that would have told stood for its control."""
     crawl = crawl_on(db, explore=1.0)
     hold(db, crawl)
     place, other = f"http://{CANONICAL}/1.html", f"http://{MIRROR}/1.html"
