@@ -854,8 +854,11 @@ class TestSlots:
         assert db.urls.take().slot == CANONICAL
 
 
-@pytest.mark.parametrize(("number", "is_fetched"), [(1, True), (2, False)])
-def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeypatch, number, is_fetched):
+@pytest.mark.parametrize(
+    ("reason", "number", "is_fetched"),
+    [(Reason.DUST_RULE, 1, True), (Reason.DUST_RULE, 2, False), (Reason.MANUAL_BLOCK, 1, False)],
+)
+def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeypatch, reason, number, is_fetched):
     """One of 85 crawls of a site lost thirty pages so: the one sample that would have told stood for its control."""
     crawl = crawl_on(db, explore=1.0)
     hold(db, crawl)
@@ -866,7 +869,7 @@ def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeyp
     taken = db.urls.row(db.urls.known(key(place)).id)
     rule = Claim(Kind.RULE, "1")
     stands = f"http://{MIRROR}/{number}.html"
-    decision = Decision(Action.DROP, Action.DROP, Reason.DUST_RULE, 1.0, claims=(rule,), representative=stands)
+    decision = Decision(Action.DROP, Action.DROP, reason, 1.0, claims=(rule,), representative=stands)
     monkeypatch.setattr(crawl.policy, "decide", lambda *_: decision)
     monkeypatch.setattr(crawl.samples, "draw", lambda decision, *_: decision)
     assert crawl.intake.decide_again(taken) is is_fetched

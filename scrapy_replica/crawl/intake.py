@@ -292,7 +292,7 @@ class Intake:
         if decision.reason in TESTED and (self._samples.is_sample(taken.id) or self._would_mix(taken, decision.url)):
             return True
         # Its page is what a sample is held against: the sample's own, which would stand for it, tells nothing.
-        if taken.key is not None and self._samples.awaits(taken.key, decision.representative):
+        if decision.reason in TESTED and self._samples.awaits(taken.key, decision.representative):
             return True
         # Where others lead here it is the page of those, not only of the link that it was found by.
         if decision.reason is Reason.PERMALINK and taken.key is not None and self._stands_for_others(taken.key):

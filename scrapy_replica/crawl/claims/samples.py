@@ -193,9 +193,9 @@ class Samples:
         claims = {one.claim for one in waiting if one.representative == representative}
         return any(not any(self.test_of(part).is_refuted for part in (claim, *claim.parts)) for claim in claims)
 
-    def awaits(self, representative: int, url: str | None) -> bool:
+    def awaits(self, representative: int | None, url: str | None) -> bool:
         """Tell whether *url* is a sample that waits to be held against the URL with that key."""
-        if url is None or not (ids := self._store.samples.awaiting(representative)):
+        if url is None or representative is None or not (ids := self._store.samples.awaiting(representative)):
             return False
         return any(one.id in ids for one in self._store.urls.find([self._key(url)]).values())
 
