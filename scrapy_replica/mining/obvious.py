@@ -19,7 +19,7 @@ from scrapy_replica.sites.judge import MIN_ALIGNED, Judge, columns_of
 
 MAX_FPR = 0.001
 """Wanted share of the pairs of different sites of a collection that are taken for replicas."""
-OTHER = 0.17
+MOST_NEAR = 0.17
 """Share of near texts up to which two hosts are obviously others."""
 
 
@@ -30,7 +30,7 @@ def labels_of(raw: FloatArray, n_aligned: IntArray, is_candidate: BoolArray) -> 
         enough = n_aligned >= 5
         copies = enough & (near >= 0.8) & (low >= 0.7) & (titles >= 0.85) & (same_language >= 0.93)
         copies &= other_numbers <= 0.05
-        is_other = near <= OTHER
+        is_other = near <= MOST_NEAR
         # copies that share one suffix yet are no candidates: as negatives, two of them raised a threshold by .2
         others = ~is_candidate & (is_other | np.isnan(near))
         others |= (n_aligned >= MIN_ALIGNED) & (is_other & (low <= 0.4) | (same_language <= 0.5))

@@ -4,9 +4,8 @@ Copies agree in paths, texts and titles; translations and other versions agree i
 or in the numbers of their titles. So the likeness of a pair is the mean of what speaks for it times what is left by
 what speaks against it, and its weakest part tells hosts that share all but texts, or all but titles. The classifier
 sees both and the parts. It has learnt from labelled pairs, both of whole hosts and of hosts of which a crawl knew the
-first pages only. The votes of its rules decide whether a pair may
-be one site, the likeness tells how sure that is: votes have few values, and on hosts of other sources near misses get
-the highest one, too.
+first pages only. The votes of its rules decide whether a pair may be one site, the likeness tells how sure that is:
+votes have few values, and on hosts of other sources near misses get the highest one, too.
 """
 
 from __future__ import annotations
