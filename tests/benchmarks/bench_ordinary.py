@@ -35,6 +35,7 @@ from scrapy_replica import Addon, TopicSpider
 from scrapy_replica.components.handler import rehearsal_settings
 from scrapy_replica.components.meter import PageMeter
 
+CONNECT = sqlite3.connect
 PAGES = 3_000
 ROUNDS = 3
 TARGETS = {"ordinary": 1.15, "items": 1.15, "topic": 1.05}
@@ -127,7 +128,7 @@ def crawl(options: argparse.Namespace) -> dict[str, Any]:
     meter = PageMeter(crawler, options.pages)
     statements: list[str] = []
     if options.statements:
-        sys.addaudithook(partial(listen, statements.append))
+        sqlite3.connect = partial(connect_heard, statements.append)  # type: ignore[misc]
     listed = pages_of(options)
     process.crawl(crawler, listed=listed, **({"seeds": " ".join(FRONT_PAGES)} if options.spider == "topic" else {}))
     process.start()
@@ -144,11 +145,11 @@ def crawl(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def listen(heard: Callable[[str], None], event: str, values: tuple[Any, ...]) -> None:
-    """An audit hook that has SQLite tell *heard* each statement."""
-    if event == "sqlite3.connect/handle":
-        connection: sqlite3.Connection = values[0]
-        connection.set_trace_callback(heard)
+def connect_heard(heard: Callable[[str], None], *args: Any, **options: Any) -> sqlite3.Connection:
+    """Connect as sqlite3 does; *heard* is told each statement."""
+    connection = CONNECT(*args, **options)
+    connection.set_trace_callback(heard)
+    return connection
 
 
 def add_pages(parser: argparse.ArgumentParser) -> None:
