@@ -224,7 +224,7 @@ class TestPages:
         await again(tmp_path, web)
         assert web.asked() == {"0": 404}
         web.texts = {name: text for name, text in texts.items() if name != "0"}
-        await again(tmp_path, web, REPLICA_EXPLORE=0.5, REPLICA_SEED=1)
+        await again(tmp_path, web, REPLICA_EXPLORE=0.5)
         assert 5 < len(web.asked()) < 30
 
     @pytest.mark.parametrize("spider", [TopicSpider, None])
@@ -374,7 +374,7 @@ class TestPasses:
         await first(tmp_path, web)
         for _ in range(2):
             clock.now += DAY
-            await again(tmp_path, web, REPLICA_EXPLORE=0.2, REPLICA_REVISIT_CHANCE=0.5, REPLICA_SEED=1)
+            await again(tmp_path, web, REPLICA_EXPLORE=0.2, REPLICA_REVISIT_CHANCE=0.5)
             n_asked = len(web.asked())
         assert 3 <= n_asked <= 25
 
@@ -416,7 +416,7 @@ class TestServersThatLie:
         web = Site(n=30, tells="liar")
         await first(tmp_path, web)
         web.texts = {name: f"later{name}" for name in web.texts}
-        result = await again(tmp_path, web, REPLICA_EXPLORE=0.2, REPLICA_SEED=1)
+        result = await again(tmp_path, web, REPLICA_EXPLORE=0.2)
         told = counts(result)
         assert told["hosts_doubted"] == 1
         assert told["changed"] == 30
@@ -434,14 +434,14 @@ class TestServersThatLie:
         def broken(request):
             return (304, HTML, "") if "If-None-Match" in request.headers else web(request)
 
-        result = await again(tmp_path, broken, REPLICA_EXPLORE=0.2, REPLICA_SEED=1)
+        result = await again(tmp_path, broken, REPLICA_EXPLORE=0.2)
         assert counts(result)["changed"] == 30
         assert counts(result)["hosts_doubted"] == 1
 
     async def test_honest_hosts_are_tested_where_they_are_explored_and_stay_believed(self, tmp_path):
         web = Site(n=60)
         await first(tmp_path, web)
-        result = await again(tmp_path, web, REPLICA_EXPLORE=0.2, REPLICA_SEED=1)
+        result = await again(tmp_path, web, REPLICA_EXPLORE=0.2)
         told = counts(result)
         assert 5 <= told["tested"] == told["unchanged"] <= 20
         assert told["not_modified"] + told["unchanged"] == 60
