@@ -5,30 +5,24 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
 
-from scrapy_replica.address import host_of
 from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback, Unlinked
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.settling import Settling
+from scrapy_replica.crawl.claims.suppressed_urls import SuppressedUrls, place_of
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.urls.changed_urls import ChangedUrls
-from scrapy_replica.crawl.urls.contents import form_of
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
-from scrapy_replica.crawldb.claims import LastSuppressed, Suppressed, spread
+from scrapy_replica.crawldb.claims import Suppressed, spread
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.revisits import LAST_PASS, Pass
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Outcome, Reason
-from scrapy_replica.urls.rule import Rule
 from scrapy_replica.urls.validation import PROVED
-
-T = TypeVar("T")
 
 AT_THE_END = 3
 """URLs of a mirror that are fetched at the end, spread from the first suppressed to the last."""
@@ -45,10 +39,6 @@ tells nothing. With 25 of 254 a rule over sessions ended at the third visit."""
 FURTHER, MOST_FURTHER = 2, 8
 """URLs that are fetched of what late samples led to and that was suppressed in its turn, each time and of one claim. An
 endless web has always more; with 24 of a claim a right rule over sessions took 247 requests in place of 231."""
-CROWDED = 5
-"""URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a fifth of
-what is saved there. With this and the bound on what is wrong five of sixty random families of hosts lost pages, and
-eleven with neither."""
 LEAST_DOUBTED, MOST_DOUBTED = 8, 24
 """URLs that a claim suppressed which are fetched after all when it was wrong once more: a quarter, half of them in the
 directory where it was. Where a tenth of many is wrong, anywhere, it is seen in 92 of 100 cases, and leads to as many
@@ -80,6 +70,7 @@ class LateSamples:
         self._store, self._samples, self._replicas = store, samples, replicas
         self._claims, self._restorer = claims, restorer
         self._fallback, self._look_ahead, self._settling = fallback, look_ahead, settling
+        self._suppressed = SuppressedUrls(store)
         self._looked: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
         """Number of the pass and id of the newest URL at which an earlier run had looked at every claim."""
         self._sampled: dict[Claim, int] = {}
@@ -88,8 +79,6 @@ class LateSamples:
         """URLs fetched because late samples led to them."""
         self._drawn: Counter[Claim] = Counter()
         """URLs that are fetched in this go of what each claim suppressed: one tests all claims that suppressed it."""
-        self._changed: dict[Claim, ChangedUrls] = {}
-        """Claim of a rule -> what it changes."""
         self._asked_of: set[str] = set()
         """Hosts of whose pages that say what others say mirrors were asked for some."""
         self._n_values: Counter[Claim] = Counter()
@@ -163,17 +152,17 @@ class LateSamples:
         self._sampled[claim] = self._store.suppressed.newest_of(claim)
         if looked_until is None or self._is_doubted(claim, n_agreed):
             is_asked = claim.kind in {Kind.MIRROR, Kind.SCHEME} and self._sample_unlinked(claim)
-            chosen = self._some_of(claim, self._most(claim) - self._drawn[claim])
+            chosen = self._suppressed.some_of(claim, self._most(claim) - self._drawn[claim])
         else:
             is_asked = False
-            chosen = self._some_of(claim, min(FURTHER, MOST_FURTHER - self._n_further[claim]), looked_until)
+            chosen = self._suppressed.some_of(claim, min(FURTHER, MOST_FURTHER - self._n_further[claim]), looked_until)
             self._n_further[claim] += len(chosen)
         is_asked |= self._enter(chosen, reason)
         if claim.kind is Kind.MIRROR:
-            return self._enter(self._untried(claim), reason) or is_asked
+            return self._enter(self._suppressed.untried(claim), reason) or is_asked
         if claim.kind is not Kind.RULE or self._n_values[claim] >= AT_THE_END:
             return is_asked
-        untried = self._untried(claim)[: AT_THE_END - self._n_values[claim]]
+        untried = self._suppressed.untried(claim)[: AT_THE_END - self._n_values[claim]]
         self._n_values[claim] += len(untried)
         return self._enter(untried, reason) or is_asked
 
@@ -211,48 +200,13 @@ class LateSamples:
         is_worth_more = self._store.suppressed.count(claim, test.n_samples + 1) > test.n_samples
         return is_worth_more and test.likelihood_ratio(n_agreed) >= DOUBT
 
-    def _some_of(self, claim: Claim, most: int, looked_until: int = 0) -> list[Suppressed]:
-        """Return at most *most* of what *claim* suppressed after the URL of that id: what leads furthest, and others.
-
-        What lies behind a page that was left out is not found where that stands: whether it is what the representative
-        leads to is seen page by page.
-        """
-        found = [one for one in self._suppressed(claim) if one.row.id > looked_until]
-        furthest = [one.row for one in sorted(found, key=lambda one: one.n_led_to, reverse=True)[:1]]
-        return [*furthest, *spread([one.row for one in found if one.row not in furthest], most - 1)][: max(0, most)]
-
-    def _untried(self, claim: Claim) -> list[Suppressed]:
-        """Return one of what *claim* suppressed in each directory of many, of which no sample told anything.
-
-        A rule over an argument is tested there by each value, of which one may be what the site takes without it. Where
-        a few in a row told nothing the others will not, either.
-        """
-        suppressed: defaultdict[str, list[Suppressed]] = defaultdict(list)
-        for one in self._store.suppressed.last_of(claim):
-            suppressed[_place(one.url, Stratum.of(one.url, one.representative))].append(one.row)
-        return self._of_untried(claim, suppressed)
-
-    def _of_untried(self, claim: Claim, found: Mapping[str, Sequence[T]]) -> list[T]:
-        """Return one of each directory of many in *found*, in which no sample of *claim* told anything."""
-        samples = [
-            (_place(self._store.urls.url_of(one.id), one.stratum), one.outcome)
-            for one in self._store.samples.of_claim(claim)
-        ]
-        n_samples = Counter(place for place, _ in samples)
-        told = {place for place, outcome in samples if outcome in {Outcome.SAME, Outcome.OTHER}}
-        return [
-            many[len(many) // 2]
-            for place, many in found.items()
-            if len(many) >= CROWDED and place not in told and n_samples[place] < AT_THE_END
-        ]
-
     def _sample_unlinked(self, claim: Claim) -> bool:
         """Ask for some of what the host of *claim* has and nothing leads to; tell whether any is asked for."""
         left = [*self._fallback.unlinked[claim.subject]]
         found: defaultdict[str, list[Unlinked]] = defaultdict(list)
         for one in left:
-            found[_place(one.url, Stratum.of(one.url))].append(one)
-        chosen = dict.fromkeys([*spread(left, AT_THE_END), *self._of_untried(claim, found)])
+            found[place_of(one.url, Stratum.of(one.url))].append(one)
+        chosen = dict.fromkeys([*spread(left, AT_THE_END), *self._suppressed.one_of_each(claim, found)])
         return sum([self._fallback.sample_late(one) for one in chosen]) > 0
 
     def _look_further(self) -> None:
@@ -285,7 +239,7 @@ class LateSamples:
 
         Tell whether there were any.
         """
-        found, place = self._suppressed(claim), Stratum.of(self._store.urls.url_of(url_id)).place
+        found, place = self._suppressed.of(claim), Stratum.of(self._store.urls.url_of(url_id)).place
         there = sorted(
             (one.row for one in found if Stratum.of(one.url).place == place), key=lambda row: abs(row.id - url_id)
         )
@@ -295,41 +249,13 @@ class LateSamples:
         rest = [one.row for one in found if one.row not in chosen]
         return self._enter([*chosen, *spread(rest, most - len(chosen))], reason_of(claim))
 
-    def _suppressed(self, claim: Claim) -> list[LastSuppressed]:
-        # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
-        found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
-        if any(claim in together.parts for together in self._store.suppressed.claims(Kind.RULES)):
-            found = [one for one in found if not self._is_rule_chain(one.row.id, one.url)]
-        # So is what is suppressed on the canonical host.
-        return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one.url) == claim.subject]
-
-    def _is_rule_chain(self, url_id: int, url: str) -> bool:
-        """Tell whether rules suppressed *url* of which some change neither it nor its representative, but what others
-        make of these: that says nothing of one.
-        """
-        for row in self._store.suppressed.of_url(url_id):
-            if row.claim.kind is Kind.RULES:
-                known = self._store.urls.known(row.representative) if row.representative is not None else None
-                ends = [url, *([] if known is None else [self._store.urls.url_of(known.id)])]
-                if not all(any(self._changes(part, end) for end in ends) for part in row.claim.parts):
-                    return True
-        return False
-
-    def _changes(self, claim: Claim, url: str) -> bool:
-        """Tell whether the rule of *claim* changes *url* as it stands."""
-        if claim not in self._changed:
-            if (row := self._store.rules.row(int(claim.subject))) is None:
-                return False  # another process proposed it a moment ago
-            self._changed[claim] = ChangedUrls(Rule.from_dict(row.rule))
-        return self._changed[claim].image(form_of(url)) is not None
-
     def _enter(self, chosen: Sequence[Suppressed], reason: Reason) -> bool:
         """Ask for URLs that one claim suppressed; tell whether there are any."""
         for row in chosen:
             # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
             url = self._store.urls.url_of(row.id)
             tested = [row, *(one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)]
-            kinds = TESTED - {Kind.RULE} if self._is_rule_chain(row.id, url) else TESTED
+            kinds = TESTED - {Kind.RULE} if self._suppressed.is_rule_chain(row.id, url) else TESTED
             tested = [one for one in tested if one.claim.kind in kinds]
             self._samples.enter_late(tested, reason, url)
             self._drawn.update(one.claim for one in tested)
@@ -366,9 +292,3 @@ class LateSamples:
 def _doubted(n_suppressed: int) -> int:
     """Return how many of the URLs that a claim suppressed are fetched when it was wrong once more."""
     return max(LEAST_DOUBTED, min(n_suppressed // 4, MOST_DOUBTED))
-
-
-def _place(url: str, stratum: Stratum) -> str:
-    """Return the place of *url*, with the values that its representative lacks."""
-    lacks = (one for one in url.partition("?")[2].split("&") if one.partition("=")[0] in stratum.lacks)
-    return f"{stratum.place}#{'&'.join(sorted(lacks))}"
