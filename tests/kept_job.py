@@ -24,7 +24,7 @@ PAGES = {
     **{f"{SITE}/{n}/2": page(seed="copy") for n in (1, 2, 3)},
     f"{SITE}/moved": redirect("/1"),
 }
-SETTINGS = {**REPLICA, "ROBOTSTXT_OBEY": False, "REPLICA_SEED": 1}
+SETTINGS = {**REPLICA, "ROBOTSTXT_OBEY": False}
 
 
 def unpacked(folder: Path) -> Path:

@@ -305,8 +305,8 @@ class TestExploration:
         assert (stats["false_drop_rate_low"], stats["false_drop_rate_high"]) == (0.11244, 0.33037)
 
     async def test_share_and_repetition(self):
-        first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_SEED=1, **self.SETTINGS)
-        second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, REPLICA_SEED=1, **self.SETTINGS)
+        first = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, **self.SETTINGS)
+        second = await of_mode("drop", self.PAGES, REPLICA_EXPLORE=0.3, **self.SETTINGS)
         assert 5 < first.stats["replica/sample/settled"] < 25
         assert first.urls == second.urls
 

@@ -312,7 +312,6 @@ def settings(topic, job, **more):
         "REPLICA_WARMUP_PAGES": 10,
         "REPLICA_PROBES": 0,
         "REPLICA_TRAPS": False,
-        "REPLICA_SEED": 1,
         "CONCURRENT_REQUESTS": 1,
         "JOBDIR": str(job),
         **more,

@@ -68,7 +68,6 @@ async def test_no_number_differs(most, tmp_path, caplog):
         "LOG_LEVEL": "INFO",
         "CLOSESPIDER_PAGECOUNT": most,
         "CONCURRENT_REQUESTS": 1,
-        "REPLICA_SEED": 1,
     }
     result = await crawl(TopicSpider, answer, settings, seeds=HOST)
     stats = {name.removeprefix("replica/"): value for name, value in result.stats.items()}

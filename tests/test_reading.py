@@ -15,7 +15,7 @@ from scrapy_replica.crawl.pages.reading import Reading
 pytestmark = pytest.mark.asyncio
 
 PAGES, LATE = 160, 90
-DROP = {**REPLICA, "REPLICA_MODE": "drop", "REPLICA_SEED": 1}
+DROP = {**REPLICA, "REPLICA_MODE": "drop"}
 
 
 class Ordinary(Spider):

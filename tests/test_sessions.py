@@ -68,7 +68,7 @@ class Goods(Spider):
 async def visit(spider, shop, job, **more):
     shop.begin()
     wants = {"seeds": f"{SITE}/"} if spider is TopicSpider else {}
-    settings = {**REPLICA, "JOBDIR": str(job), "ROBOTSTXT_OBEY": False, "REPLICA_SEED": 1, **more}
+    settings = {**REPLICA, "JOBDIR": str(job), "ROBOTSTXT_OBEY": False, **more}
     return await crawl(spider, shop, settings, **wants)
 
 

@@ -34,7 +34,7 @@ HTML = {"Content-Type": "text/html; charset=utf-8"}
 MOST_TURNS = 400
 """Turns of the event loop that an answer takes at most where they come in disorder; those of one host overtake each
 other by half a dozen pages."""
-REPLICA = {"ADDONS": {Addon: 500}, "REPLICA_SEED": 1}  # a job without a seed draws in its own way
+REPLICA = {"ADDONS": {Addon: 500}}
 
 
 def text(seed: object, words: int = 60) -> str:
@@ -148,6 +148,7 @@ def web_settings(pages: Any, log: list[str]) -> dict[str, Any]:
         # With 16 items are taken in the same order, with one they are not.
         "CONCURRENT_ITEMS": 16,
         "LOG_LEVEL": "ERROR",
+        "REPLICA_SEED": 1,  # without one each job draws in its own way
     }
 
 

@@ -254,7 +254,7 @@ async def crawl(scenario: Scenario, crawled: Crawled, server: Server, settings: 
     :raises TimeoutError: it takes longer than :data:`LIMIT`.
     """
     handlers = dict.fromkeys(("http", "https", "file", "ftp", "s3"), Web)
-    base = {**web_settings(server, []), "DOWNLOAD_HANDLERS": handlers, **BREADTH_FIRST, "REPLICA_SEED": 1}
+    base = {**web_settings(server, []), "DOWNLOAD_HANDLERS": handlers, **BREADTH_FIRST}
     crawler = make_crawler(scenario.spider, {**base, **scenario.settings, **settings})
 
     def scraped(item: Any) -> None:

@@ -86,14 +86,14 @@ def dearer_at_the_end(url, number):
 )
 async def test_prices_that_the_last_products_of_another_host_have(spider, lists_at_once):
     """Where the lists lead to each other, the last ones stand behind pages that were left out."""
-    settings = {**REPLICA, "REPLICA_MODE": "drop", "REPLICA_SEED": 1}
+    settings = {**REPLICA, "REPLICA_MODE": "drop"}
     result = await crawl(spider, shop(dearer_at_the_end, lists_at_once=lists_at_once), settings)
     assert len(result.spider.found) == N + 8
 
 
 async def test_what_changes_with_each_fetch_makes_no_mirror_another_site():
     numbers = count()
-    settings = {**REPLICA, "REPLICA_MODE": "drop", "REPLICA_SEED": 1}
+    settings = {**REPLICA, "REPLICA_MODE": "drop"}
     result = await crawl(Silent, shop(lambda url, number: next(numbers), lists_at_once=True), settings)
     assert len(result.urls) < 0.75 * 2 * (N + N // 10)
 
@@ -136,7 +136,7 @@ class OwnByRules(CrawlSpider):
 @pytest.mark.parametrize("is_kept", [True, False])
 async def test_what_is_looked_at_at_the_end_goes_to_the_callback_of_its_link(tmp_path, is_kept):
     """What a request has beyond its URL is not kept once that is done, and three items of 88 were lost."""
-    settings = {**REPLICA, "REPLICA_SEED": 1, **({"JOBDIR": str(tmp_path)} if is_kept else {})}
+    settings = {**REPLICA, **({"JOBDIR": str(tmp_path)} if is_kept else {})}
     result = await crawl(OwnByRules, two_hosts(own_directory), settings)
     assert len({item["says"] for item in result.items}) == 40
 

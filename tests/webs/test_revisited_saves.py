@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio
 
 
 def settings(job, **more):
-    return REPLICA | {"JOBDIR": str(job), "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "REPLICA_SEED": 1, **more}
+    return REPLICA | {"JOBDIR": str(job), "CONCURRENT_REQUESTS_PER_DOMAIN": 1, **more}
 
 
 async def crawled(job, *sites, **more):
