@@ -16,11 +16,9 @@ from scrapy_replica.crawl.given import KeyOf, Payloads
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
+from scrapy_replica.crawldb.claims import MAX_REWRITES
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, State, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
-
-MAX_REWRITES = 5
-"""Rewrites of one URL in a row; more would be a circle of aliases and verdicts."""
 
 
 class Entered(NamedTuple):

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
+from scrapy_replica.crawldb.contract import State
 from scrapy_replica.crawldb.held import Held
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
@@ -16,6 +17,8 @@ from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
 MAX_LOOKED_AT = 1_000
 """URLs that one claim suppressed last among which some are chosen."""
+MAX_REWRITES = 5
+"""URLs in a row of which each stands for the one before; more would be a circle of aliases and verdicts."""
 LAST = "\U0010ffff"
 """After whatever a name goes on with."""
 
@@ -127,6 +130,17 @@ class SuppressedTable(Table):
     def of_url(self, url_id: int) -> list[Suppressed]:
         rows = self._read("SELECT claim, representative FROM suppressed WHERE url = ? ORDER BY claim", (url_id,))
         return [Suppressed(url_id, Claim.read(name), key) for name, key in rows]
+
+    def standing(self, key: int | None) -> int | None:
+        """Return the id of the URL whose page stands in the end for the one with that *key*, or is its own; ``None``
+        where nothing is known.
+        """
+        for _ in range(MAX_REWRITES):
+            known = self._urls.known(key) if key is not None else None
+            if known is None or known.state is not State.DROPPED:
+                return known.id if known is not None else None
+            key = next((one.representative for one in self.of_url(known.id) if one.representative is not None), None)
+        return None
 
     def claims_for(self, representative: int | None) -> list[Claim]:
         """Return the claims that suppressed URLs in favour of the one with that key; none where it has none."""

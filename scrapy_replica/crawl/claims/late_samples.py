@@ -255,8 +255,7 @@ class LateSamples:
             # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
             url = self._store.urls.url_of(row.id)
             tested = [row, *(one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)]
-            kinds = TESTED - {Kind.RULE} if self._suppressed.is_rule_chain(row.id, url) else TESTED
-            tested = [one for one in tested if one.claim.kind in kinds]
+            tested = [one for one in tested if one.claim.kind in TESTED and self._suppressed.is_tested(one, url)]
             self._samples.enter_late(tested, reason, url)
             self._drawn.update(one.claim for one in tested)
             self._store.suppressed.restore_one(row.id)

@@ -9,7 +9,6 @@ from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.intake import MAX_REWRITES
 from scrapy_replica.crawldb.contract import CrawlDB, Permission, State
 from scrapy_replica.crawldb.items import goes_beyond
 from scrapy_replica.crawldb.pages import Trace
@@ -169,11 +168,7 @@ class Settling:
         """
         refuted, items = [], self._store.items
         for url_id, key in (one for claim in claims for one in self._store.samples.with_brought(claim)):
-            known = self._store.urls.known(key)
-            other_id = known.id if known is not None else None
-            if known is not None and known.state is State.DROPPED:
-                other_id = self._stand_in(known.id)
-            if other_id is None:
+            if (other_id := self._store.suppressed.standing(key)) is None:
                 continue
             theirs = items.brought(other_id) | (items.of_page(other_id) or frozenset())
             if goes_beyond(items.brought(url_id), theirs):
@@ -293,7 +288,7 @@ class Settling:
         If it does not, what dropped the representative may be wrong as well as what *sample* tests: the representative
         is fetched to tell. Left open, two dozen of 50 samples of a mirror whose links all have a ``ref`` told nothing.
         """
-        other_id = self._stand_in(dropped_id)
+        other_id = self._store.suppressed.standing(sample.representative)
         other = self._store.pages.trace(other_id) if other_id is not None else None
         if other is None or other_id is None or other_id == url_id or other_id in self._under_way:
             return []
@@ -302,17 +297,6 @@ class Settling:
             self._samples.wanted.add(dropped_id)
             return []
         return self._settle(sample, outcome)
-
-    def _stand_in(self, url_id: int) -> int | None:
-        """Return the id of the URL whose page stands in the end for one that was dropped."""
-        for _ in range(MAX_REWRITES):
-            rows = self._store.suppressed.of_url(url_id)
-            key = next((one.representative for one in rows if one.representative is not None), None)
-            known = self._store.urls.known(key) if key is not None else None
-            if known is None or known.state is not State.DROPPED:
-                return known.id if known is not None else None
-            url_id = known.id
-        return None
 
     def _outcome_of(self, sample: Sample, url_id: int, page: Trace, other_id: int, other: Trace) -> Outcome:
         """Return what a *sample* is: another page where it gives an item that its representative does not."""

@@ -39,7 +39,7 @@ class SuppressedUrls:
         # What a page repeats says nothing of links that another claim suppresses all the same, and that one is tested.
         found = self._store.suppressed.last_of(claim, is_alone=claim.kind is Kind.LINKS)
         if any(claim in together.parts for together in self._store.suppressed.claims(Kind.RULES)):
-            found = [one for one in found if not self.is_rule_chain(one.row.id, one.url)]
+            found = [one for one in found if self.is_tested(one.row, one.url)]
         # So is what is suppressed on the canonical host.
         return [one for one in found if claim.kind is not Kind.MIRROR or host_of(one.url) == claim.subject]
 
@@ -86,25 +86,22 @@ class SuppressedUrls:
             if len(many) >= CROWDED and place not in told and n_samples[place] < TOLD_NOTHING
         ]
 
-    def is_rule_chain(self, url_id: int, url: str) -> bool:
-        """Tell whether rules suppressed *url* of which some change neither it nor its representative, but what others
-        make of these: that says nothing of one.
+    def is_tested(self, row: Suppressed, url: str) -> bool:
+        """Tell whether fetching *url* tests the claim of *row*: of several rules only those by which it differs from
+        what stands for it in the end. ``/record/9?lang=de`` beside ``/record/9`` says nothing of whether ``/s/9`` is
+        one of them.
         """
-        for row in self._store.suppressed.of_url(url_id):
-            if row.claim.kind is Kind.RULES:
-                known = self._store.urls.known(row.representative) if row.representative is not None else None
-                ends = [url, *([] if known is None else [self._store.urls.url_of(known.id)])]
-                if not all(any(self._changes(part, end) for end in ends) for part in row.claim.parts):
-                    return True
-        return False
+        if row.claim.kind is not Kind.RULE or (standing := self._store.suppressed.standing(row.representative)) is None:
+            return True
+        return self._taken(row.claim, url) != self._taken(row.claim, self._store.urls.url_of(standing))
 
-    def _changes(self, claim: Claim, url: str) -> bool:
-        """Tell whether the rule of *claim* changes *url* as it stands."""
+    def _taken(self, claim: Claim, url: str) -> tuple[str, ...]:
+        """Return what of *url*, as it stands, the rule of *claim* takes away or changes."""
         if claim not in self._changed:
             if (row := self._store.rules.row(int(claim.subject))) is None:
-                return False  # another process proposed it a moment ago
+                return ()  # another process proposed it a moment ago
             self._changed[claim] = ChangedUrls(Rule.from_dict(row.rule))
-        return self._changed[claim].image(form_of(url)) is not None
+        return self._changed[claim].taken(form_of(url))
 
 
 def place_of(url: str, stratum: Stratum) -> str:

@@ -192,7 +192,7 @@ class HostRules:
         """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
         is_made_up = self._n_led_away >= IMAGES_NEEDED or not all(rule.are_images_linked for rule in rules)
         is_made_up |= all(rule.holds_backward for rule in rules)  # it stands for the image as well
-        waiting = self._standing_in(canonical, callback) if is_made_up else None
+        waiting = self._standing_in(canonical, callback)
         if waiting == form:
             return None
         needed = self._needed(form, waiting, rules)
