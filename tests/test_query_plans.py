@@ -270,6 +270,7 @@ def use_urls(urls, suppressed):
     suppressed.restore(Work(None, 5), 10)
     suppressed.restore(Work(Claim.read("rule 2")), 10)
     suppressed.claims_for(5)
+    suppressed.standing(5)
     suppressed.enter([Suppressed(ids[5], Claim.read("mirror a of b"), 5)])
     suppressed.some_of(Claim.read("mirror a of b"), 3)
     suppressed.last_of(Claim.read("mirror a of b"))

@@ -14,7 +14,7 @@ from scrapy_replica.crawl.claims.fallback import Fallback, Unlinked
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.settling import Settling
-from scrapy_replica.crawl.claims.suppressed_urls import SuppressedUrls, place_of
+from scrapy_replica.crawl.claims.suppressed_urls import AT_THE_END, SuppressedUrls, place_of
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.look_ahead import LookAhead
 from scrapy_replica.crawldb.claims import Suppressed, spread
@@ -24,8 +24,6 @@ from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
 
-AT_THE_END = 3
-"""URLs of a mirror that are fetched at the end, spread from the first suppressed to the last."""
 LEAST, SHARE, ROOT = 5, 0.1, 2
 """URLs of every other claim that are: a tenth, at least five, and of more than 400 twice the square root. A site of 260
 pages where an argument names every third page from the 81st on lost 120 contents in 7 of 180 crawls with three, in none
@@ -254,8 +252,9 @@ class LateSamples:
         for row in chosen:
             # It tests all that suppress it: a link that waited because of one claim may be dropped by another.
             url = self._store.urls.url_of(row.id)
-            tested = [row, *(one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)]
-            tested = [one for one in tested if one.claim.kind in TESTED and self._suppressed.is_tested(one, url)]
+            others = (one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)
+            tested = [row, *(one for one in others if self._suppressed.is_tested(one, url))]
+            tested = [one for one in tested if one.claim.kind in TESTED]
             self._samples.enter_late(tested, reason, url)
             self._drawn.update(one.claim for one in tested)
             self._store.suppressed.restore_one(row.id)

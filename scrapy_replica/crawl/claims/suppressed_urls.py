@@ -18,12 +18,13 @@ from scrapy_replica.urls.rule import Rule
 
 T = TypeVar("T")
 
+AT_THE_END = 3
+"""URLs of a mirror that are fetched at the end, spread from the first suppressed to the last; and samples in one
+directory after which, if nothing was told of any, no more are fetched there."""
 CROWDED = 5
 """URLs of one directory, of which none was a sample, that a claim suppressed: one is fetched at the end, a fifth of
 what is saved there. With this and the bound on what is wrong five of sixty random families of hosts lost pages, and
 eleven with neither."""
-TOLD_NOTHING = 3
-"""Samples in one directory of which nothing was told after which no more are fetched there."""
 
 
 class SuppressedUrls:
@@ -68,7 +69,7 @@ class SuppressedUrls:
         a few in a row told nothing the others will not, either.
         """
         suppressed: defaultdict[str, list[Suppressed]] = defaultdict(list)
-        for one in self._store.suppressed.last_of(claim):
+        for one in self.of(claim):
             suppressed[place_of(one.url, Stratum.of(one.url, one.representative))].append(one.row)
         return self.one_of_each(claim, suppressed)
 
@@ -83,7 +84,7 @@ class SuppressedUrls:
         return [
             many[len(many) // 2]
             for place, many in found.items()
-            if len(many) >= CROWDED and place not in told and n_samples[place] < TOLD_NOTHING
+            if len(many) >= CROWDED and place not in told and n_samples[place] < AT_THE_END
         ]
 
     def is_tested(self, row: Suppressed, url: str) -> bool:
@@ -91,17 +92,17 @@ class SuppressedUrls:
         what stands for it in the end. ``/record/9?lang=de`` beside ``/record/9`` says nothing of whether ``/s/9`` is
         one of them.
         """
-        if row.claim.kind is not Kind.RULE or (standing := self._store.suppressed.standing(row.representative)) is None:
+        rule = self._changed_by(row.claim) if row.claim.kind is Kind.RULE else None
+        standing = self._store.suppressed.standing(row.representative)
+        if rule is None or standing is None:
             return True
-        return self._taken(row.claim, url) != self._taken(row.claim, self._store.urls.url_of(standing))
+        return rule.taken(form_of(url)) != rule.taken(form_of(self._store.urls.url_of(standing)))
 
-    def _taken(self, claim: Claim, url: str) -> tuple[str, ...]:
-        """Return what of *url*, as it stands, the rule of *claim* takes away or changes."""
-        if claim not in self._changed:
-            if (row := self._store.rules.row(int(claim.subject))) is None:
-                return ()  # another process proposed it a moment ago
+    def _changed_by(self, claim: Claim) -> ChangedUrls | None:
+        """Return what the rule of *claim* changes; ``None`` where another process proposed it a moment ago."""
+        if claim not in self._changed and (row := self._store.rules.row(int(claim.subject))) is not None:
             self._changed[claim] = ChangedUrls(Rule.from_dict(row.rule))
-        return self._changed[claim].taken(form_of(url))
+        return self._changed.get(claim)
 
 
 def place_of(url: str, stratum: Stratum) -> str:

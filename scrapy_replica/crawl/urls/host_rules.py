@@ -191,8 +191,8 @@ class HostRules:
     def _of_unread(self, form: str, canonical: str, rules: list[WatchedRule], callback: int) -> Hit | None:
         """Return what *rules* say about *form*, of whose *canonical* form no page with a text is known."""
         is_made_up = self._n_led_away >= IMAGES_NEEDED or not all(rule.are_images_linked for rule in rules)
-        is_made_up |= all(rule.holds_backward for rule in rules)  # it stands for the image as well
-        waiting = self._standing_in(canonical, callback)
+        is_made_up |= any(rule.holds_backward for rule in rules)  # what is fetched stands for the image as well
+        waiting = self._standing_in(canonical, callback) if is_made_up else None
         if waiting == form:
             return None
         needed = self._needed(form, waiting, rules)
@@ -208,8 +208,9 @@ class HostRules:
     def _standing_in(self, canonical: str, callback: int) -> str | None:
         """Return the spelling that is fetched for all of that *canonical* form; ``None`` if none is known."""
         form = self._waiting.get((canonical, callback))
-        is_of_it = form is not None and self.canonical(form)[0] == canonical
-        return form if form is not None and is_of_it and parse(form).path not in self._redirecting else None
+        if form is None or form in self.dead or parse(form).path in self._redirecting:
+            return None
+        return form if self.canonical(form)[0] == canonical else None
 
     def redirects(self, form: str, *, is_linked: bool) -> None:
         """Take note that *form* leads elsewhere: what it says is known when it was fetched, and not before.
