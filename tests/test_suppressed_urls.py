@@ -1,0 +1,86 @@
+"""Which of what a rule suppressed is fetched at the end, and which claims that tests."""
+
+from __future__ import annotations
+
+import pytest
+from test_claims import CANONICAL, crawl_on, enter, key, visit
+
+from scrapy_replica.claim import Claim, Kind, Standing, of_rules
+from scrapy_replica.crawl.claims.suppressed_urls import SuppressedUrls
+from scrapy_replica.crawldb.claims import Suppressed
+from scrapy_replica.crawldb.contract import NewUrl
+from scrapy_replica.crawldb.samples import Sample, Stratum
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
+from scrapy_replica.decision import Outcome, Reason
+
+TOP = f"http://{CANONICAL}/"
+SAYS = "what the page has to say of one thing in the world and of no other thing in it " * 10
+
+
+@pytest.fixture
+def db():
+    db = SqliteCrawlDB(None, "topic")
+    yield db
+    db.close()
+
+
+def put_in_force(db, *transformation):
+    rule = {"host": CANONICAL, "context": [], "transformation": [*transformation], "learntFrom": "combined"}
+    number = db.rules.enter(rule, 0.0)
+    db.rules.update(number, Standing.IN_FORCE, 9, 0, 9)
+    return number
+
+
+def suppress(db, url, claims, representative):
+    ((url_id, _),) = db.urls.discover([NewUrl(url, CANONICAL, key(url), is_dropped=True)])
+    db.suppressed.enter([Suppressed(url_id, claim, key(representative)) for claim in claims])
+    return url_id
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_what_differs_in_more_arguments_is_fetched_before_its_neighbours(db, most):
+    """``?ref=1`` beside ``?ref=2`` says nothing of ``back``, which names other pages of the last few records."""
+    (claim,) = of_rules((put_in_force(db, ["drop", "back", None], ["drop", "ref", None]),))
+    for record in range(60):
+        kept = f"{TOP}{record}?back=1&ref=2"
+        enter(db, kept)
+        for names in ("back=1&ref=1", "back=1&ref=3", "ref=1", "back=1&ref=4"):
+            suppress(db, f"{TOP}{record}?{names}", [claim], kept)
+    chosen = SuppressedUrls(db).some_of(claim, most)
+    assert len(chosen) == most
+    telling = [one for one in chosen if "back" not in db.urls.url_of(one.id)]
+    assert len(telling) >= most - 1  # one is what leads furthest
+
+
+class TestSeveralRules:
+    @pytest.mark.parametrize(
+        ("url", "is_tested"),
+        [("record/9?lang=de", [True, False]), ("s/9?lang=de", [True, True]), ("s/9", [False, True])],
+    )
+    def test_one_is_tested_where_the_page_that_stands_for_the_url_in_the_end_differs_by_it(self, db, url, is_tested):
+        """``s/9``, which all are rewritten to, was dropped in its turn: the page is that of ``record/9``."""
+        numbers = put_in_force(db, ["drop", "lang", None]), put_in_force(db, ["replace", "/record", "/s"])
+        record, short = f"{TOP}record/9", f"{TOP}s/9"
+        enter(db, record)
+        claims = [Claim(Kind.RULE, str(number)) for number in numbers]
+        suppress(db, short, [claims[1]], record)
+        rows = [Suppressed(0, claim, key(short)) for claim in claims]
+        assert [SuppressedUrls(db).is_tested(row, f"{TOP}{url}") for row in rows] == is_tested
+
+    @pytest.mark.parametrize("is_last", [False, True])
+    def test_a_sample_that_tells_nothing_of_one_is_no_agreement(self, db, is_last):
+        """One that stays open counts as one: the rule that it was drawn for ended, or another page came."""
+        claims = of_rules((put_in_force(db, ["drop", "lang", None]), put_in_force(db, ["drop", "ref", None])))
+        crawl = crawl_on(db)
+        ids = enter(db, f"{TOP}1.html", f"{TOP}1.html?lang=de&ref=1")
+        stratum = Stratum.of(f"{TOP}1.html?lang=de&ref=1", f"{TOP}1.html")
+        crawl.samples._enter(
+            [Sample(ids[1], one, Reason.DUST_RULE, key(f"{TOP}1.html"), stratum, 1.0) for one in claims]
+        )
+        for number in (1, 2):
+            db.rules.update(number, Standing.REFUTED, 9, 9, 9)
+        for url_id in ids[:: -1 if is_last else 1]:
+            assert {one.outcome for one in db.samples.of_url(ids[1])} == {None}
+            crawl.end_callback(visit(crawl, url_id, SAYS))
+        assert {one.outcome for one in db.samples.of_url(ids[1])} == {Outcome.UNREAD}
+        assert all(crawl.samples.test_of(claim).likelihood_ratio(0) == 1 for claim in claims)
