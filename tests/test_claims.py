@@ -126,7 +126,7 @@ def visit(crawl, url_id, text, urls=()):
 
 def restore(crawl):
     while crawl.restorer.has_work:
-        crawl.intake.withdraw(crawl.restorer.work())
+        crawl.intake.stand_ins.withdraw(crawl.restorer.work())
 
 
 class TestSamples:

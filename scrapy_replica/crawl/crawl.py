@@ -137,7 +137,7 @@ class Crawl(Parts):
     def take(self) -> UrlRow | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
         self.late_samples.look_back()
-        self.intake.withdraw(self.restorer.work())
+        self.intake.stand_ins.withdraw(self.restorer.work())
         self.revisits.work()
         self.dust.work()
         self.is_behind = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from scrapy_replica.crawl.given import KeyOf, Payloads
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
+from scrapy_replica.crawl.stand_ins import StandIns
 from scrapy_replica.crawldb.claims import MAX_REWRITES
-from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, State, UrlRow
+from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
 
 
@@ -68,11 +69,7 @@ class Intake:
         self._store, self._policy, self._samples, self._payloads = store, policy, samples, payloads
         self._restorer, self._log = restorer, log
         self._replicas, self._revisits, self.key, self._counts = replicas, revisits, key, counts
-        self._replacing: set[int] = set()
-        """Ids of the URLs that this run entered by claims alone, in the place of others, and that were not taken."""
-        self._of_mirrors: set[int] = set()
-        """Ids of the URLs that this run entered because pages of other hosts alone lead to what they stand for."""
-        self._has_withdrawn = False
+        self.stand_ins = StandIns(store, samples, payloads, replicas, counts)
 
     def enter(
         self,
@@ -100,10 +97,8 @@ class Intake:
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._note_entered(row, url_id, what)
             finder = row.new.parent if redirecting is None else redirecting.id
-            is_added = row.is_moved or are_added
-            self._count_added(url_id, what, finder, is_added=is_added, is_for_claim=row.is_for_claim)
-            if row.is_for_claim and finder is not None and not self._store.is_shared:
-                self._note_finder(url_id, what, finder, row.new.host)
+            is_added, is_for_claim = row.is_moved or are_added, row.is_for_claim
+            self.stand_ins.note(url_id, what, row.new.host, finder, is_added=is_added, is_for_claim=is_for_claim)
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -112,7 +107,7 @@ class Intake:
     def _as_of_now(self, new: NewUrl, decision: Decision) -> tuple[NewUrl, Decision]:
         """Return *new* and its *decision*, made a moment ago, or the present one where that does not hold any more."""
         is_held = self._restorer.are_in_force(decision.claims)
-        other = decision.representative if is_held and self._has_withdrawn and decision.url is None else None
+        other = decision.representative if is_held and self.stand_ins.has_withdrawn and decision.url is None else None
         if is_held and (other is None or self._store.urls.find([self.key(other)])):
             return new, decision
         new = self._under_own_key(new, decision)
@@ -198,32 +193,6 @@ class Intake:
             url = other
         return url
 
-    def _count_added(
-        self, url_id: int, what: Found, finder: int | None = None, *, is_added: bool, is_for_claim: bool = False
-    ) -> None:
-        """Take note of what is fetched although nobody asked for it, or only that leads there: less is saved."""
-        if not is_for_claim:
-            self._replacing.discard(url_id)
-        if is_added and what is Found.NEW:
-            self._store.added.enter(url_id)
-            if is_for_claim:
-                self._replacing.add(url_id)
-        elif not is_added:
-            self._store.added.ask(url_id, finder, is_new=what is Found.NEW)
-
-    def _note_finder(self, url_id: int, what: Found, finder: int, host: str) -> None:
-        """Take note of what leads to a URL of *host* by a name of its mirror: what a page of its own does, no page of
-        the mirror leads to alone.
-        """
-        if what is not Found.NEW and url_id not in self._of_mirrors:
-            return
-        is_own = self._store.urls.row(finder).host == host
-        if what is Found.NEW and not is_own:
-            self._of_mirrors.add(url_id)
-        elif is_own and url_id in self._of_mirrors:
-            self._of_mirrors.discard(url_id)
-            self._store.urls.set_finder(url_id, finder)
-
     def _note_entered(self, row: Entry, url_id: int, what: Found) -> None:
         if what in {Found.KNOWN, Found.RAISED}:
             self._payloads.forget(row.new.payload)
@@ -242,40 +211,15 @@ class Intake:
             callback = self._payloads.callback(row.new.payload) if is_found else None
             self._replicas.add_url(row.new.url, row.new.host, callback)
 
-    def withdraw(self, keys: Set[int]) -> None:
-        """Forget those URLs of *keys* that wait in the place of others alone, all of which came back, and test nothing.
-
-        In a shared crawl another process may have found a link to one a moment ago.
-        """
-        if not self._replacing or not keys or self._store.is_shared:
-            return
-        for key, known in self._store.urls.find(keys).items():
-            is_waiting = known.id in self._replacing and known.state is State.WAITING
-            if not is_waiting or self._stands_for_others(key) or self._store.samples.of_url(known.id):
-                continue
-            row = self._store.urls.row(known.id)
-            # What is demoted is suppressed itself; a probe, or what a check drew, is wanted for its own sake.
-            if not row.is_demoted and row.score < URGENT:
-                self._forget(row)
-
-    def _forget(self, row: UrlRow) -> None:
-        self._store.urls.forget(row.id)
-        self._payloads.forget(row.payload)
-        self._replacing.discard(row.id)
-        self._store.added.remove(row.id)
-        self._has_withdrawn = True
-        self._counts["frontier/withdrawn"] += 1
-        self._replicas.read_again(row.host)
-
     def find_asked(self, keys: Collection[int]) -> dict[int, Known]:
         """Return what is known of the URLs of *keys*, which something asks for: none of them is withdrawn."""
         known = self._store.urls.find(keys)
-        self._replacing.difference_update(one.id for one in known.values())
+        self.stand_ins.ask(one.id for one in known.values())
         return known
 
     def decide_again(self, taken: UrlRow) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
-        self._replacing.discard(taken.id)
+        self.stand_ins.ask([taken.id])
         if self._payloads.is_lost(taken.payload):
             return True  # which fails
         decision = self._decide(taken)
@@ -293,7 +237,7 @@ class Intake:
         if decision.reason in TESTED and self._samples.awaits(taken.key, decision.representative):
             return True
         # Where others lead here it is the page of those, not only of the link that it was found by.
-        if decision.reason is Reason.PERMALINK and taken.key is not None and self._stands_for_others(taken.key):
+        if decision.reason is Reason.PERMALINK and taken.key is not None and self.stand_ins.is_needed(taken.key):
             return True
         is_noted = self._store.ledger.knows(taken.id, decision.reason)
         decision = self._samples.draw(decision, taken.url)
@@ -309,9 +253,6 @@ class Intake:
             new = self._moved(self._like(taken), decision.url)  # in its place in the order
             self.enter([(new, self._decide_moved(new))], moved_by=decision)
         return decision.action is Action.FETCH
-
-    def _stands_for_others(self, key: int) -> bool:
-        return bool(self._store.suppressed.claims_for(key)) or self._samples.need(key)
 
     def _like(self, row: UrlRow) -> NewUrl:
         """Return a URL to enter that is asked for as *row* is; the user's slot stays the one of the request."""
@@ -374,7 +315,7 @@ class Intake:
             return None
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
-        self._count_added(url_id, found, is_added=True)
+        self.stand_ins.note(url_id, found, is_added=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None
 
 

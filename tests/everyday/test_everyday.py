@@ -134,6 +134,17 @@ async def test_sites_that_were_drawn(number, share):
     assert len(outcome.ours.asked) < share * len(outcome.plain.asked)
 
 
+@pytest.mark.parametrize(("number", "seed"), [(6, 46), (6, 55), (23, 1), (23, 3)])
+@pytest.mark.asyncio
+async def test_no_draw_of_samples_loses_what_an_argument_names_of_the_last_tenth(number, seed):
+    """Samples that differed in the other argument alone agreed to both, and 30 of 343 were lost in four of 50 crawls.
+    Others were held against a page that their rule had not changed: 15 of 170 items in two of three.
+    """
+    site = drawn.site(number)
+    (outcome,) = await outcomes_of(site.scenario(site.small, "ordinary", ("demote",), {"REPLICA_SEED": seed}))
+    assert not outcome.lost
+
+
 @pytest.mark.parametrize("number", [10, 40, 42])
 @pytest.mark.asyncio
 async def test_proofs_begin_no_sessions_that_are_followed(number):

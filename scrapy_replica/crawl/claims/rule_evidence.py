@@ -10,7 +10,8 @@ from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.probes import Probes
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.observation import Observation
-from scrapy_replica.crawl.urls.dust import Dust, DustFindings
+from scrapy_replica.crawl.urls.dust import Dust
+from scrapy_replica.crawl.urls.dust_findings import DustFindings
 from scrapy_replica.crawl.urls.watched_rule import Settled
 from scrapy_replica.crawldb.contract import UrlRow
 from scrapy_replica.decision import Outcome

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.contents import callback_in, callback_number, content_of, form_of, is_of_links
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
+from scrapy_replica.crawl.urls.dust_findings import DustFindings
 from scrapy_replica.crawl.urls.gates import destination_of, is_closed
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.leads import Lead, leads_of, pack_leads, unpack_leads
@@ -23,29 +23,6 @@ from scrapy_replica.urls.pattern import parse
 from scrapy_replica.words.rules import rule as in_words
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass
-class DustFindings:
-    """What one page brought to light."""
-
-    begun: list[str] = field(default_factory=list)
-    """Hosts on which rules may do more than before."""
-    ended: list[WatchedRule] = field(default_factory=list)
-    """Rules withdrawn after they acted."""
-    doubted: list[WatchedRule] = field(default_factory=list)
-    """Rules that were wrong once and act on: not where they were wrong, until they are right there again."""
-    settled: list[Settled] = field(default_factory=list)
-    """URLs that a rule would have saved, and that were fetched all the same."""
-    disputed: list[tuple[int, ...]] = field(default_factory=list)
-    """Ids of rules that together made one of two different pages: what all of them changed is to be fetched, and which
-    of them is wrong is found out by pages that each changes alone. Of one whose images are other pages too often: what
-    it suppressed is decided anew, and its images are fetched.
-    """
-    probes: list[str] = field(default_factory=list)
-    """URLs to fetch that prove a rule or refute it."""
-    is_part: bool = False
-    """The page repeats its twin, and lacks where that alone leads, as a version for print does."""
 
 
 class Dust:

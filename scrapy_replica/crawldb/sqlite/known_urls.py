@@ -108,6 +108,10 @@ class KnownUrls(Table):
             return taken
         return self._waiting(self._read(f"SELECT {SELECTED} FROM urls WHERE id = ?", (url_id,)).fetchone())
 
+    def set_finder(self, url_id: int, finder: int) -> None:
+        """Write down that the page of the id *finder* leads to the URL of that id, and not the one found first."""
+        self._write("UPDATE urls SET parent = ? WHERE id = ?", (finder, url_id))
+
     def is_first(self, url_id: int) -> bool:
         """Tell whether the URL of that id, which was taken, is certainly fetched for the first time."""
         return (taken := self._leased.get(url_id)) is not None and not taken.was_fetched

@@ -14,12 +14,9 @@ from scrapy_replica.crawldb.sqlite.known_urls import COLUMNS, IN_ORDER, SELECTED
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, WAITING
 
 WAITING_META = "waiting"
-
 LAST_ID_META = "last id"
 """Key of the last id given when URLs were last deleted, lest one be given again."""
-
 IS_DEMOTED = f"state = {WAITING} AND is_demoted"
-
 INSERT = f"INSERT INTO urls (id, host, state, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
@@ -292,10 +289,6 @@ class UrlTable(KnownUrls):
         change = f"state = {WAITING}, priority = ?, payload = ?"
         if self._move(change, f"id = ? AND state = {LEASED}", (priority, payload, url_id)) is not None:
             self.waiting += 1
-
-    def set_finder(self, url_id: int, finder: int) -> None:
-        """Write down that the page of the id *finder* leads to the URL of that id, and not the one found first."""
-        self._connection.write("UPDATE urls SET parent = ? WHERE id = ?", (finder, url_id))
 
     def finish(self, url_ids: Collection[int]) -> None:
         """Acknowledge leases: these URLs are done; one that waits again goes on waiting.
