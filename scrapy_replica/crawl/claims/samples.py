@@ -238,6 +238,8 @@ class Samples:
                 self.doubted[sample.claim] = sample.id
             if test.is_refuted and not was_refuted:
                 refuted.append(sample.claim)
+                if sample.claim.kind is Kind.RULES:  # one of them is wrong by itself: what it suppressed alone tells
+                    self.doubted.update(dict.fromkeys(sample.claim.parts, sample.id))
                 logger.info("Not any more: %s (%s)", phrases.claim(sample.claim), _why_refuted(test))
         return refuted
 
