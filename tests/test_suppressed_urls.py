@@ -84,3 +84,21 @@ class TestSeveralRules:
             crawl.end_callback(visit(crawl, url_id, SAYS))
         assert {one.outcome for one in db.samples.of_url(ids[1])} == {Outcome.UNREAD}
         assert all(crawl.samples.test_of(claim).likelihood_ratio(0) == 1 for claim in claims)
+
+    def test_what_each_suppressed_alone_is_looked_into_when_they_were_wrong_together(self, db):
+        """One of them is wrong by itself, and no page of those that showed it tells which: of 515 contents two were
+        lost that the one suppressed alone.
+        """
+        numbers = put_in_force(db, ["drop", "lang", None]), put_in_force(db, ["drop", "ref", None])
+        together, *alone = of_rules(numbers)
+        crawl = crawl_on(db)
+        kept = enter(db, *(f"{TOP}{n}.html" for n in range(20)))
+        hidden = [suppress(db, f"{TOP}{n}.html?lang=de", [alone[0]], f"{TOP}{n}.html") for n in range(20)]
+        for url_id in kept[:2]:
+            crawl.samples._enter([Sample(url_id, together, None, None, Stratum(), 1.0)])
+            crawl.samples.settle(url_id, Outcome.OTHER)
+        assert crawl.samples.test_of(together).is_refuted
+        assert crawl.late_samples.look_back()
+        asked = {one.id for one in db.samples.of_claim(alone[0])}
+        assert len(asked) >= 5
+        assert asked <= {*hidden}
