@@ -11,15 +11,13 @@ from collections.abc import Callable
 from scrapy_replica.sites.alignment import joined
 from scrapy_replica.sites.evidence import HostEvidence, is_same_page
 from scrapy_replica.sites.features import Comparison, without_queries
+from scrapy_replica.sites.judge import MIN_ALIGNED
 
 MIN_READERS = 10
 """Registered domains linking to a host without which they say nothing: what an attack would have to buy."""
 
 MOST_KNOWN = 0.6
 """Share of the other host's known pages from which a host may keep its place without being asked for the rest."""
-MIN_TRIED = 3
-"""Pages that are missing on a host that knows less, and that the other was asked for, too."""
-
 MAX_WAIT = 20
 """Comparable pages after which the start page of a copy is waited for no more."""
 
@@ -77,7 +75,8 @@ def is_tried(pair: Comparison, host: HostEvidence) -> bool:
     """Tell whether enough is known of *host* to keep it.
 
     The other's start page was fetched, which leads to what the other alone has. And the host knows most of what is
-    known of the other, or it turned out what the rest is: pages that it lacks, which count, or that neither has.
+    known of the other, or it turned out of as many as a verdict needs what the rest is: pages that it lacks, which
+    count, or that neither has.
     """
     other, mine, theirs = pair.second, *pair.prefixes
     if host is other:
@@ -91,4 +90,4 @@ def is_tried(pair: Comparison, host: HostEvidence) -> bool:
     n_alike = len(bare & without_queries(host.view(mine)[1] - missing))
     if n_alike >= MOST_KNOWN * len(bare):
         return True
-    return sum(rest in pages or joined(theirs, rest) in other.missing for rest in missing) >= MIN_TRIED
+    return sum(rest in pages or joined(theirs, rest) in other.missing for rest in missing) >= MIN_ALIGNED
