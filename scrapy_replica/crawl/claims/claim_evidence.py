@@ -110,6 +110,7 @@ class ClaimEvidence:
         if not observation.page.is_read:
             return
         is_part = self._rules.add_page(observation, callback, asks_more=asks_more)
+        self._settling.close_of_rules(observation.url_id)
         self._settling.give_up_unread(observation.url_id)
         self._permalinks.add_page(observation, via, asks_more=asks_more, is_part=is_part)
 

@@ -31,7 +31,6 @@ class RuleEvidence:
         """
         findings = self._dust.observe(observation, callback, asks_more=asks_more)
         self._apply(findings, observation.depth, observation.url_id)
-        self._samples.close(observation.url_id)
         return findings.is_part
 
     def add_redirect(self, row: UrlRow, location: str, callback: str) -> None:

@@ -29,8 +29,6 @@ MAX_TESTS = 10_000
 """Claims whose test is in memory, about 1 kB each; others are read again."""
 
 
-_OF_RULES = {Kind.RULE, Kind.RULES}
-
 Pending = defaultdict[Claim, list[tuple[int, Stratum]]]
 """Claim -> key of the representative and stratum of each URL that was drawn and is not entered yet: links of one page
 are drawn together."""
@@ -204,19 +202,6 @@ class Samples:
     def settle(self, url_id: int, outcome: Outcome, claim: Claim | None = None) -> list[Claim]:
         """Take note what fetching a sample showed of one *claim* or of all; return those that this refutes."""
         return self._settled(lambda: self._store.samples.settle(url_id, outcome, claim), url_id, None, outcome)
-
-    def close(self, url_id: int) -> None:
-        """Take note that the page at a URL was held against all others: what it left open of rules it says nothing of.
-
-        A sample that stays open counts as one that agrees. Of rules together one may have ended meanwhile, or the page
-        that came for the representative differs from the sample by some of them only.
-        """
-        key = self._store.urls.key_of(url_id)
-        waiting = self._store.samples.awaiting(key) if key is not None else []
-        for one in [one for at in (url_id, *waiting) for one in self.open_of(at) if one.claim.kind in _OF_RULES]:
-            other = self._store.suppressed.standing(one.representative)
-            if other is not None and self._store.pages.has_page(one.id) and self._store.pages.has_page(other):
-                self.settle(one.id, Outcome.UNREAD, one.claim)
 
     def overturn(self, url_id: int) -> list[Claim]:
         """Take note that a sample is another page, whatever it seemed to be; return the claims that this refutes."""

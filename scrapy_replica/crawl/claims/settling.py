@@ -193,6 +193,21 @@ class Settling:
             if any(self._store.pages.is_unread(one.id) for one in known.values()):
                 self._settle(sample, Outcome.UNREAD)  # which refutes nothing
 
+    def close_of_rules(self, url_id: int) -> None:
+        """Take note that rules held a page against all others: of those that its samples, or what waits for it, leave
+        open nothing is told.
+
+        A sample that stays open counts as one that agrees. Of rules together one may have ended meanwhile, or the page
+        that stands for the representative differs from the sample by some of them only.
+        """
+        key, has_page = self._store.urls.key_of(url_id), self._store.pages.has_page
+        waiting = self._store.samples.awaiting(key) if key is not None else []
+        for one in [one for at in (url_id, *waiting) for one in self._samples.open_of(at)]:
+            other = self._store.suppressed.standing(one.representative)
+            is_of_rules = one.claim.kind in {Kind.RULE, Kind.RULES}
+            if is_of_rules and other is not None and has_page(one.id) and has_page(other) and not self._is_stale(other):
+                self._samples.settle(one.id, Outcome.UNREAD, one.claim)
+
     def _open(self, url_id: int) -> list[Sample]:
         """Return the open samples that the URL of that id is, one for each representative."""
         return list({one.representative: one for one in reversed(self._samples.open_of(url_id))}.values())
