@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from itertools import pairwise
+
 import pytest
 from test_claims import CANONICAL, crawl_on, enter, key, visit
 
@@ -106,3 +109,24 @@ class TestSeveralRules:
         asked = {one.id for one in db.samples.of_claim(alone[0])}
         assert len(asked) >= 5
         assert asked <= {*hidden}
+
+
+def test_no_run_of_things_is_left_out(db):
+    """The newest tenth is, in whatever order a site's lists show them: of 150 records, 26 samples and none of these."""
+    (claim,) = of_rules((put_in_force(db, ["drop", "back", None]),))
+    numbers = [*range(200)]
+    random.Random(7).shuffle(numbers)
+    for number in numbers:
+        kept = f"{TOP}{'xyz'[number % 3] * (number % 7 + 1)}-{number}.html"
+        enter(db, kept)
+        suppress(db, f"{kept}?back=1", [claim], kept)
+    for salt in range(20):
+        chosen = SuppressedUrls(db, salt).some_of(claim, 21)
+        found = sorted(int(db.urls.url_of(one.id).rpartition("-")[2].partition(".")[0]) for one in chosen)
+        assert max(later - earlier for earlier, later in pairwise([-1, *found, 200])) <= 20
+    every_tenth = {number for number in range(200) if number % 10 == 9}
+    assert any(
+        int(db.urls.url_of(one.id).rpartition("-")[2].partition(".")[0]) in every_tenth
+        for salt in range(3)
+        for one in SuppressedUrls(db, salt).some_of(claim, 21)
+    )

@@ -68,7 +68,7 @@ class LateSamples:
         self._store, self._samples, self._replicas = store, samples, replicas
         self._claims, self._restorer = claims, restorer
         self._fallback, self._look_ahead, self._settling = fallback, look_ahead, settling
-        self._suppressed = SuppressedUrls(store)
+        self._suppressed = SuppressedUrls(store, samples.salt)
         self._looked: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
         """Number of the pass and id of the newest URL at which an earlier run had looked at every claim."""
         self._sampled: dict[Claim, int] = {}

@@ -48,7 +48,7 @@ class Samples:
     """
 
     def __init__(self, store: CrawlDB, explore: float, salt: int, key: KeyOf) -> None:
-        self._store, self._explore, self._salt, self._key = store, explore, salt, key
+        self._store, self._explore, self.salt, self._key = store, explore, salt, key
         self._tests: dict[Claim, ClaimTest] = {}
         store.on_rollback.append(self._tests.clear)
         self.doubted: dict[Claim, int] = {}
@@ -110,7 +110,7 @@ class Samples:
 
     def _is_drawn(self, key: int, stratum: Stratum, probability: float) -> bool:
         drawn = key.to_bytes(8, "big", signed=True) + "&".join(stratum.lacks).encode("utf-8", "surrogatepass")
-        return mmh3.hash64(drawn, self._salt, signed=False)[0] < probability * (1 << 64)
+        return mmh3.hash64(drawn, self.salt, signed=False)[0] < probability * (1 << 64)
 
     def draws(self, test: ClaimTest, url: str) -> bool:
         """Tell whether *url*, about which nothing is decided, is drawn for *test*."""
