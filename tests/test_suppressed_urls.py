@@ -49,7 +49,7 @@ def test_what_differs_in_more_arguments_is_fetched_before_its_neighbours(db, mos
         enter(db, kept)
         for names in ("back=1&ref=1", "back=1&ref=3", "ref=1", "back=1&ref=4"):
             suppress(db, f"{TOP}{record}?{names}", [claim], kept)
-    chosen = SuppressedUrls(db).some_of(claim, most)
+    chosen = SuppressedUrls(db, 0).some_of(claim, most)
     assert len(chosen) == most
     telling = [one for one in chosen if "back" not in db.urls.url_of(one.id)]
     assert len(telling) >= most - 1  # one is what leads furthest
@@ -68,7 +68,7 @@ class TestSeveralRules:
         claims = [Claim(Kind.RULE, str(number)) for number in numbers]
         suppress(db, short, [claims[1]], record)
         rows = [Suppressed(0, claim, key(short)) for claim in claims]
-        assert [SuppressedUrls(db).is_tested(row, f"{TOP}{url}") for row in rows] == is_tested
+        assert [SuppressedUrls(db, 0).is_tested(row, f"{TOP}{url}") for row in rows] == is_tested
 
     @pytest.mark.parametrize(("is_last", "is_stale"), [(False, False), (True, False), (False, True)])
     def test_a_sample_that_tells_nothing_of_one_is_no_agreement(self, db, is_last, is_stale):

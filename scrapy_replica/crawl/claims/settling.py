@@ -202,10 +202,10 @@ class Settling:
         """
         key, has_page = self._store.urls.key_of(url_id), self._store.pages.has_page
         waiting = self._store.samples.awaiting(key) if key is not None else []
-        for one in [one for at in (url_id, *waiting) for one in self._samples.open_of(at)]:
+        left = [one for at in (url_id, *waiting) for one in self._samples.open_of(at)]
+        for one in (one for one in left if one.claim.kind in {Kind.RULE, Kind.RULES}):
             other = self._store.suppressed.standing(one.representative)
-            is_of_rules = one.claim.kind in {Kind.RULE, Kind.RULES}
-            if is_of_rules and other is not None and has_page(one.id) and has_page(other) and not self._is_stale(other):
+            if other is not None and has_page(one.id) and has_page(other) and not self._is_stale(other):
                 self._samples.settle(one.id, Outcome.UNREAD, one.claim)
 
     def _open(self, url_id: int) -> list[Sample]:

@@ -38,7 +38,7 @@ class SuppressedUrls:
     :param salt: what choices depend on besides the URLs, unknown to the sites.
     """
 
-    def __init__(self, store: CrawlDB, salt: int = 0) -> None:
+    def __init__(self, store: CrawlDB, salt: int) -> None:
         self._store, self._salt = store, salt
         self._changed: dict[Claim, ChangedUrls] = {}
         """Claim of a rule -> what it changes."""
@@ -71,7 +71,7 @@ class SuppressedUrls:
         return [*furthest, *(max(stretch, key=self._telling).row for stretch in stretches)]
 
     def _telling(self, one: LastSuppressed) -> tuple[int, int]:
-        return _n_different(one), mmh3.hash(str(one.row.id), self._salt & 0xFFFFFFFF)
+        return _n_different(one), mmh3.hash(str(one.row.id), self._salt)
 
     def untried(self, claim: Claim) -> list[Suppressed]:
         """Return one of what *claim* suppressed in each directory of many, of which no sample told anything.
@@ -104,8 +104,7 @@ class SuppressedUrls:
         one of them.
         """
         rule = self._changed_by(row.claim) if row.claim.kind is Kind.RULE else None
-        standing = self._store.suppressed.standing(row.representative)
-        if rule is None or standing is None:
+        if rule is None or (standing := self._store.suppressed.standing(row.representative)) is None:
             return True
         return rule.taken(form_of(url)) != rule.taken(form_of(self._store.urls.url_of(standing)))
 
