@@ -476,7 +476,7 @@ class TestFallback:
     """What the canonical host does not bring is asked of its mirror, where something leads there."""
 
     SAYS = "the only thing that many pages of the canonical host have to say " * 10
-    LIST = "list.html"
+    LIST = "all.html"
 
     def crawl(self, db, known=(), listed=(LIST,)):
         """Let 200 pages be found on a list of the canonical host, to whose place the mirror's first page leads.
@@ -498,6 +498,9 @@ class TestFallback:
 
     def listed(self):
         return f"http://{CANONICAL}/{self.LIST}"
+
+    def listed_there(self):
+        return f"http://{MIRROR}/{self.LIST}"
 
     @staticmethod
     def there(number):
@@ -545,10 +548,23 @@ class TestFallback:
 
     def test_nor_where_the_mirror_has_that_page_without_the_link(self, db):
         crawl, (failed, *_) = self.crawl(db)
-        (at_mirror,) = db.urls.find([key(f"http://{MIRROR}/{self.LIST}")]).values()
+        (at_mirror,) = db.urls.find([key(self.listed_there())]).values()
         visit(crawl, at_mirror.id, "what the mirror has in place of the list of all that there is " * 10)
         crawl.observe_failure(failed, 404, None)
         assert not self.asked(db)
+
+    def test_what_turns_out_later_to_be_led_to_is_asked_for_at_the_end(self, db):
+        """A partial copy that was elected lost four of 2,491 pages to which a list of its own alone led until then."""
+        crawl, (failed, *_) = self.crawl(db, listed=())
+        crawl.observe_failure(failed, 404, None)
+        (late,) = enter(db, f"http://{MIRROR}/late.html")
+        others = [f"http://{MIRROR}/other-{number}.html" for number in range(20)]
+        says = "a page of the mirror that is fetched late and leads to the list " * 10
+        visit(crawl, late, says, [self.listed_there(), *others])
+        assert state(db, self.listed_there()) is State.DROPPED
+        assert not self.asked(db)
+        assert crawl.late_samples.draw()
+        assert [*self.asked(db)] == [key(self.there(0))]
 
     def test_of_pages_that_nothing_leads_to_at_the_mirror_samples_are_asked(self, db):
         crawl, pages = self.crawl(db)
