@@ -6,7 +6,7 @@ The life of a claim:
 standing     event                                        becomes        effect
 ============ ============================================ ============== ==============================================
 candidate    its probes agree                             in force       what waits is decided anew when it is taken
-candidate    its probes disagree                          rejected       none: it suppressed nothing
+candidate    its probes disagree                          refuted        none: it suppressed nothing
 in force     its samples refute it                        refuted        what it suppressed comes back; final in the job
 in force     it gets too old, or another takes its place  suspended      what it suppressed comes back
 in force     a person says otherwise                      disabled       what it suppressed comes back; final until then
@@ -74,14 +74,13 @@ class Standing(str, Enum):
     """How a claim stands; see the table of this module."""
 
     CANDIDATE = "candidate"
-    REJECTED = "rejected"
     IN_FORCE = "in force"
     SUSPENDED = "suspended"
     REFUTED = "refuted"
     DISABLED = "disabled"
 
 
-ENDED = frozenset({Standing.REJECTED, Standing.REFUTED, Standing.DISABLED})
+ENDED = frozenset({Standing.REFUTED, Standing.DISABLED})
 """Standings that nothing but a person ends."""
 
 

@@ -891,6 +891,22 @@ def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeyp
     assert crawl.intake.decide_again(taken) is is_fetched
 
 
+@pytest.mark.parametrize(
+    ("action", "entered"), [(Action.DEMOTE, None), (Action.REWRITE, State.WAITING), (Action.DROP, None)]
+)
+def test_nothing_is_fetched_in_the_place_of_what_waits_on(db, monkeypatch, action, entered):
+    """A URL that a guess of a rule made wait was asked for twice: as it stood, and as the rule would have it."""
+    crawl = crawl_on(db)
+    url, other = f"http://{MIRROR}/1.html?session=1", f"http://{MIRROR}/1.html"
+    enter(db, url)
+    moved = other if action is not Action.DROP else None
+    decision = Decision(action, Action.DROP, Reason.DUST_RULE, url=moved, claims=(Claim(Kind.RULE, "1"),))
+    monkeypatch.setattr(crawl.policy, "decide", lambda asked, *_: decision if asked == url else FETCH)
+    monkeypatch.setattr(crawl.samples, "draw", lambda decision, *_: decision)
+    assert not crawl.intake.decide_again(db.urls.take())
+    assert state(db, other) is entered
+
+
 @pytest.mark.parametrize(("says", "is_of_many"), [("one text", True), ("text {} of a pair", False)])
 def test_what_was_saved_comes_back_where_the_page_in_its_place_repeats_another(db, says, is_of_many):
     """All of it where many say the same, and else a sample; when all came back, two names of one host saved nothing."""

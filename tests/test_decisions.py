@@ -225,6 +225,15 @@ class TestTraps:
         assert len(result.urls) == 1 + 3 + 3 + 1
         assert decisions(result) == {"path-budget/drop": 14}
 
+    async def test_a_limit_of_the_user_is_not_tested(self):
+        """In ``observe`` what is beyond it is fetched, and was told as samples of which each was wrong."""
+        pages = {TOP: page([f"/x/{n}" for n in range(10)], seed="top")}
+        pages |= {f"{TOP}x/{n}": page(seed=n) for n in range(10)}
+        result = await of_mode("observe", pages, REPLICA_PATH_BUDGET=3)
+        assert len(result.urls) == 11
+        assert decisions(result) == {"path-budget/fetch": 7}
+        assert "replica/sample/fetched" not in result.stats
+
 
 @pytest.mark.asyncio
 class TestAliases:

@@ -158,6 +158,25 @@ class TestSecrets:
         assert sorted(result.urls) == [TOP, f"{TOP}plain"]
         assert result.stats["replica/decision/manual-block/drop"] == 1
 
+    @pytest.mark.parametrize(
+        ("limit", "names"),
+        [({}, "xyz"), ({"REPLICA_HOST_PAGES": 2}, "x"), ({"REPLICA_EXCLUDE": ["http://a.example/y"]}, "xz")],
+    )
+    async def test_what_a_person_blocked_is_not_fetched_where_the_canonical_host_may_not_be(
+        self, limit, names, tmp_path
+    ):
+        """What is left out there is left out: the blocked host was asked in its place."""
+        links = {"x": ["http://b.example/y", "http://b.example/z"]}
+        pages = {TOP: page([f"{TOP}x"], seed="top")}
+        pages |= {
+            f"{top}{name}": page(links.get(name, ()), name) for top in (TOP, "http://b.example/") for name in "xyz"
+        }
+        result = await crawl(
+            TopicSpider, pages, {**ordered(tmp_path, "b.example", "a.example", "topic"), **limit}, seeds=TOP
+        )
+        assert result.urls == [TOP, *(f"{TOP}{name}" for name in names)]
+        assert result.unfinished == {}
+
     async def test_ledger_and_explain_leave_secrets_out(self, tmp_path):
         links = ["http://me:secret@b.example/x?token=secret", "http://b.example/login?password=secret"]
         pages = {TOP: page(links), f"{TOP}x?token=secret": page(seed=1), f"{TOP}login?password=secret": page(seed=2)}

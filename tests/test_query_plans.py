@@ -83,7 +83,7 @@ SORTED = {
         " WHERE host = '' OR host >= '.' AND host < '/' ORDER BY id"
     ),
     (
-        "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
+        "SELECT urls.id, urls.url, urls.parent, urls.depth, fetched_at, status, is_news, mark, neighbours,"
         " content, cluster, aliases, leads FROM pages"
         " JOIN urls ON urls.id = pages.url WHERE pages.host IN (?) ORDER BY fetched_at, pages.url"
     ),

@@ -48,7 +48,7 @@ class DecisionLog:
         if decision.action is not Action.FETCH:
             other = self._key(decision.representative) if decision.representative is not None else None
             self._store.suppressed.enter([Suppressed(url_id, claim, other) for claim in decision.claims])
-        elif decision.wanted is Action.DROP:
+        elif decision.wanted is Action.DROP and reason in TESTED:
             self._samples.enter(url_id, url, decision)
             self._counts["sample/fetched"] += 1
         self._counts[f"decision/{reason.value}/{decision.action.value}"] += 1

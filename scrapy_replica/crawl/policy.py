@@ -64,7 +64,8 @@ class Policy:
     ) -> Decision:
         """Return what is done with *url* on *host*, which *callback* is to get, less the samples.
 
-        *found_on* is the id of the page that it was found on. Nothing is drawn, counted or written.
+        *found_on* is the id of the page that it was found on. Nothing is drawn or written; the URL is remembered as one
+        that was met, by its scheme and by what stands in the places of rules.
         """
         if permission is Permission.EXEMPT:
             return FETCH
@@ -72,8 +73,10 @@ class Policy:
             return excluded(pattern)
         decision = self._of_url(url, host, permission, callback, found_on)
         other = decision.url or decision.representative
-        # What is not asked for can stand for something only where it was fetched before.
-        if other is not None and not self._may_ask(other) and not self._states.is_fetched(other):
+        # What is not asked for can stand for something only where it was fetched before, or where a person says so: what
+        # is left out on the canonical host is then left out by what holds there.
+        is_ordered = decision.reason is Reason.MANUAL_BLOCK
+        if other is not None and not is_ordered and not self._may_ask(other) and not self._states.is_fetched(other):
             decision = FETCH
         is_full = decision is FETCH and permission <= Permission.STAY and self._guard.is_full(host)
         return full(host) if is_full else decision

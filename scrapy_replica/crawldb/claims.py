@@ -150,7 +150,7 @@ class SuppressedTable(Table):
 
     def claims(self, kind: Kind | None = None, subject: str = "") -> list[Claim]:
         """Return the claims that suppressed URLs: all, those of a *kind*, or of these those about *subject*."""
-        before = f"{kind.value}{f' {subject} of ' if subject else ''}" if kind is not None else ""
+        before = f"{kind.value} {f'{subject} of ' if subject else ''}" if kind is not None else ""
         return self._claims_after("claim < ? AND", f"{before}{LAST}", before)
 
     def _claims_after(self, condition: str, value: str | int, name: str) -> list[Claim]:

@@ -39,6 +39,7 @@ class HostPage(NamedTuple):
     url: str
     parent: int | None
     """Id of the URL that it was found on."""
+    depth: int
     fetched_at: float
     status: int | None
     is_news: bool | None
@@ -51,8 +52,8 @@ class HostPage(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether no page led there: the user gave it, or a redirect."""
-        return self.parent is None
+        """Whether no page led there: the user gave it, or a redirect of that."""
+        return self.depth == 0
 
 
 class TextPlace(NamedTuple):
@@ -205,7 +206,7 @@ class PageTable(Table):
         if not (ids := self._hosts.ids_of(host)):
             return []
         rows = self._read(
-            "SELECT urls.id, urls.url, urls.parent, fetched_at, status, is_news, mark, neighbours,"
+            "SELECT urls.id, urls.url, urls.parent, urls.depth, fetched_at, status, is_news, mark, neighbours,"
             " content, cluster, aliases, leads FROM pages JOIN urls ON urls.id = pages.url"
             f" WHERE pages.host IN ({', '.join('?' * len(ids))}) ORDER BY fetched_at, pages.url",
             ids,
@@ -255,8 +256,9 @@ class PageTable(Table):
         return self._has(f"SELECT 1 FROM pages AS one WHERE one.url = ? AND {OWN}", url_id)
 
     def failed_on(self, host: str) -> list[int]:
-        """Return the ids of the URLs on *host* that were fetched and brought no page."""
-        return self._column(f"SELECT url FROM pages WHERE {OF_HOST} AND status IS NOT 200", host)
+        """Return the ids of the URLs on *host* that were fetched and brought no page, but for redirects."""
+        sql = f"SELECT url FROM pages WHERE {OF_HOST} AND (status IS NULL OR status >= 400)"
+        return self._column(sql, host)
 
     def judgement(self, url_id: int) -> Judgement | None:
         """Return (signature, novelty, twin) of the page of that URL as last read; ``None`` if it was not."""

@@ -328,7 +328,6 @@ def passed(number: int, counts: Mapping[str, int], *, is_over: bool) -> str:
 
 STANDINGS = {
     Standing.CANDIDATE: "being proved",
-    Standing.REJECTED: "not proved",
     Standing.IN_FORCE: "in force",
     Standing.SUSPENDED: "ended by its age",
     Standing.REFUTED: "refuted",

@@ -13,7 +13,9 @@ from web import redirect
 
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.urls.permalinks import PROVED, Permalinks
-from scrapy_replica.crawldb.contract import CrawlDB, Permission, UrlRow
+from scrapy_replica.crawldb.claims import Suppressed
+from scrapy_replica.crawldb.contract import CrawlDB, NewUrl, Permission, UrlRow
+from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 
 HOST = "forum.example"
 SITE = f"http://{HOST}"
@@ -174,6 +176,18 @@ def test_shapes_without_end_are_not_remembered():
         link = UrlRow(1, HOST, HOST, f"{SITE}/{name}?post=1", 1, 0.0, 0, False, 1, parent, None, Permission.MOVE)
         assert permalinks.add(link, f"{SITE}/thread?t={parent}", is_back=True) == []
     assert permalinks.same_of(f"{SITE}/{name}?post=2", HOST, 1) is None
+
+
+def test_one_that_leads_elsewhere_ends_what_an_earlier_run_suppressed():
+    db = SqliteCrawlDB(None, "x")
+    [(suppressed, _)] = db.urls.discover([NewUrl(f"{SITE}/show?post=1", HOST, 1, is_dropped=True)])
+    claim = Claim(Kind.PERMALINK, HOST, "/show?post on /thread?t")
+    db.suppressed.enter([Suppressed(suppressed, claim, 2)])
+    link = UrlRow(9, HOST, HOST, f"{SITE}/show?post=3", 1, 0.0, 0, False, 1, 7, None, Permission.MOVE)
+    permalinks = Permalinks(db)
+    assert permalinks.add(link, f"{SITE}/thread?t=1", is_back=False) == [claim]
+    assert permalinks.add(link, f"{SITE}/thread?t=1", is_back=False) == []
+    db.close()
 
 
 @pytest.mark.asyncio

@@ -28,7 +28,7 @@ _DIGITS = re.compile(r"\d+")
 class Permalinks:
     """Knows on which pages which links lead back. One that leads elsewhere ends that for good.
 
-    Held in memory: a job that goes on counts from none.
+    Held in memory: a job that goes on counts from none, and what an earlier run suppressed still ends so.
     """
 
     def __init__(self, store: CrawlDB) -> None:
@@ -43,11 +43,12 @@ class Permalinks:
         claim = _claim(link.url, link.host, there)
         if claim is None or link.parent is None:
             return []
-        if claim not in self._back and len(self._back) >= MAX_SHAPES:
+        is_remembered = claim in self._back
+        if not is_remembered and len(self._back) >= MAX_SHAPES:
             del self._back[next(iter(self._back))]
         pages = self._back.setdefault(claim, {link.parent} if is_back else set())
         if not is_back:
-            was_proved = len(pages) == PROVED
+            was_proved = len(pages) == PROVED or (not is_remembered and self._store.suppressed.newest_of(claim) > 0)
             pages.clear()
             return [claim] if was_proved else []
         if pages and len(pages) < PROVED:
