@@ -73,8 +73,8 @@ class Policy:
             return excluded(pattern)
         decision = self._of_url(url, host, permission, callback, found_on)
         other = decision.url or decision.representative
-        # What is not asked for can stand for something only where it was fetched before, or where a person says so: what
-        # is left out on the canonical host is then left out by what holds there.
+        # What is not asked for can stand for something only where it was fetched before, or where a person says so: it
+        # is left out on the canonical host then, by what holds there.
         is_ordered = decision.reason is Reason.MANUAL_BLOCK
         if other is not None and not is_ordered and not self._may_ask(other) and not self._states.is_fetched(other):
             decision = FETCH

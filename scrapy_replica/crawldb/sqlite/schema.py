@@ -176,7 +176,7 @@ CREATE TABLE samples (                -- URLs that a claim would suppress and th
     url INTEGER NOT NULL,             -- urls.id
     claim TEXT NOT NULL,              -- as in suppressed
     -- What makes the key comes first: the check of SQLite 3.40 takes a table for damaged where it does not.
-    pass INTEGER NOT NULL DEFAULT 0,  -- number of the pass over the job that began a new test; 0: it counts for this one
+    pass INTEGER NOT NULL DEFAULT 0,  -- number of the pass that began a new test; 0: it counts for the present one
     reason TEXT,                      -- set for one of the claims of a URL, by which samples are counted
     representative INTEGER,           -- urls.key of the URL that it is held against
     stratum TEXT NOT NULL,            -- part of the site that it lies in
