@@ -164,6 +164,9 @@ class Page:
     redirected_from: tuple[str, ...] = ()
     """URLs that led here, first requested first."""
     links: tuple[Link, ...] = ()
+    """The first to each URL."""
+    other_links: tuple[Link, ...] = ()
+    """Links to the same URLs in other words, as of a list by date to "by date" and to "50 a page"."""
     forms: tuple[Form, ...] = ()
     ip: str | None = None
     """Address that answered."""

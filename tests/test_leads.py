@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import lxml.html
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from scrapy_replica.crawl.urls import host_pages
 from scrapy_replica.crawl.urls.contents import content_of, is_of_links
 from scrapy_replica.crawl.urls.host_pages import HostPages
 from scrapy_replica.crawl.urls.leads import leads_of, pack_leads, unpack_leads
+from scrapy_replica.pages.links import Base, page_links
 from scrapy_replica.records import Form, FormField, Link, Page
 
 
@@ -274,16 +276,50 @@ def test_parts_of_a_listing_are_told_apart_by_what_they_list_where_a_menu_is_tak
     assert content(listing("Plums", "Pears")) != first
 
 
-def test_a_link_that_stands_there_twice_says_what_it_says_first_however_it_is_spelt():
+def test_links_to_one_place_say_all_that_they_say_however_they_are_spelt():
     """Two spellings of a list gave "first page" or not, and each rule about them was wrong."""
     url = "http://a.example/list?sort=name"
     found = []
-    for links in ((url, url + "&ref=2"), (url + "&ref=1", "http://a.example/list/?ref=1&sort=name"), (url,)):
-        named = tuple(map(Link, links, ("by name", "first page")))
-        page = listing("Apples", "Pears")
-        found.append(content(replace(page, links=page.links + named)))
+    for first, second in (
+        (url, url + "&ref=2"),
+        (url + "&ref=1", "http://a.example/list/?ref=1&sort=name"),
+        (url, url),
+    ):
+        items = "".join(f'<a href="/{one}">{one}</a>' for one in ("Apples", "Pears"))
+        named = f'<a href="{first}">by name</a><a href="{second}">first page</a><a href="{second}">by name</a>'
+        links, other_links = page_links(lxml.html.document_fromstring(f"<p>{items}{named}</p>"), Base(url))
+        found.append(content(replace(listing("Apples", "Pears"), links=links, other_links=other_links)))
     assert len({*found}) == 1
     assert content(listing("Apples", "Pears")) != found[0]
+
+
+def test_a_list_by_its_default_order_leads_where_it_leads_without_one():
+    """There its own URL is that of "by date" and of "50 a page": a rule with seven right pairs was ended by one such
+    page, and 1,468 of 4,373 requests were made in place of 1,281.
+    """
+    texts = {"by date": "sort=date&n=50", "by pay": "sort=pay&n=50", "10": "sort=date&n=10", "50": "sort=date&n=50"}
+    found = []
+    for default in ("", "sort=date&"):
+        url = f"http://a.example/list?{default}n=50"
+        anchors = [
+            f'<a href="?{query if text.startswith("by") else query.replace("sort=date&", default)}">{text}</a>'
+            for text, query in texts.items()
+        ]
+        links, other_links = page_links(lxml.html.document_fromstring(f"<p>{''.join(anchors)}</p>"), Base(url))
+        page = Page(
+            url,
+            "a.example",
+            "List",
+            text="by date by pay",
+            words=40,
+            signature=b"",
+            links=links,
+            other_links=other_links,
+        )
+        found.append((content(page), leads_of(page)))
+    (first, there), (second, here) = found
+    assert first == second is not None
+    assert all({*lead} & {one for known in there for one in known} for lead in here)
 
 
 def test_links_tell_no_page_with_words_of_its_own_apart():

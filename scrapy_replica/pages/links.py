@@ -105,14 +105,16 @@ class Base:
         return url if url.startswith(("http://", "https://")) and host_of(url) else None
 
 
-def page_links(root: etree._Element, base: Base) -> tuple[Link, ...]:
-    """Return the http and https links (``a``, ``area``) of the page parsed as *root*, the first of each URL.
+def page_links(root: etree._Element, base: Base) -> tuple[tuple[Link, ...], tuple[Link, ...]]:
+    """Return the http and https links (``a``, ``area``) of the page parsed as *root*: the first of each URL, and those
+    after it that have other words.
 
     What the page hides counts too, and is shy, unless the page shows another link to the same URL. References that are
     empty, only a fragment or no URL are left out. Anchor texts are cut at :data:`MAX_TEXT_CHARACTERS`. Linear in the
     size of the page; the tree is not changed.
     """
     links: dict[str, Link] = {}
+    others: dict[tuple[str, str], Link] = {}
     hidden = _hidden(root)
     for element in root.iter("a", "area"):
         reference = element.get("href")
@@ -124,9 +126,13 @@ def page_links(root: etree._Element, base: Base) -> tuple[Link, ...]:
         is_shy = element in hidden or "nofollow" in element.get("rel", "").lower()
         if url not in links:
             links[url] = Link(url, _anchor_text(element), len(links), is_shy)
-        elif links[url].is_shy and not is_shy:
-            links[url] = links[url]._replace(is_shy=False)
-    return tuple(links.values())
+            continue
+        first = links[url]
+        if first.is_shy and not is_shy:
+            links[url] = first._replace(is_shy=False)
+        if (text := _anchor_text(element)) != first.text:
+            others[url, text] = first._replace(text=text)
+    return tuple(links.values()), tuple(others.values())
 
 
 def _hidden(root: etree._Element) -> set[etree._Element]:

@@ -54,6 +54,7 @@ def page_from_tree(
     of the page; no content makes it fail.
     """
     head = _Head(root, url, encoding)
+    links, other_links = page_links(root, head.base)
     page = Page(
         url=url,
         host=host_of(url),
@@ -63,7 +64,8 @@ def page_from_tree(
         shortlink=head.shortlink,
         alternates=tuple(head.alternates),
         redirected_from=redirected_from,
-        links=page_links(root, head.base),
+        links=links,
+        other_links=other_links,
         forms=page_forms(root, head.base.absolute),
         ip=ip,
         is_read=False,

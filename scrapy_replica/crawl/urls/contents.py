@@ -8,7 +8,6 @@ from operator import itemgetter
 
 import mmh3
 
-from scrapy_replica.crawl.urls.leads import words_of
 from scrapy_replica.pages.beside import FEW_WORDS
 from scrapy_replica.records import Page
 from scrapy_replica.urls.pattern import parse
@@ -39,7 +38,8 @@ def content_of(
     it is ``None``.
 
     Without the order, because sort orders show one page; two listings of the same words and title are one page, too.
-    Where these are *of links*, all links of the page count. The last byte stands for the version that the page
+    Where these are *of links*, the words of all links of the page count, but not how often: where two
+    links lead to one URL, or to two, depends on how each is spelt. The last byte stands for the version that the page
     declares by ``hreflang``: versions are told apart even where nobody has translated the text. The byte before is that
     of *callback*: pages of which a spider makes different things are different pages to it.
     """
@@ -53,7 +53,7 @@ def content_of(
         language = _declared_version(page)
     bag = " ".join(sorted(page.text.split()))
     if of_links:
-        bag += " ".join(sorted(words_of(page.links)))
+        bag += " ".join(sorted({link.text for link in (*page.links, *page.other_links)}))
     # mmh3 kills the process over a str that is no UTF-8.
     told = f"{page.title}\n{bag}\n{page.beside}" + (f"\n{sorted(items)}" if is_short else "")
     number = mmh3.hash64(told.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1

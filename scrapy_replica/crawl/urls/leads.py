@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -37,7 +37,7 @@ def leads_of(page: Page) -> dict[Lead, str]:
     own, arguments = _path(page.url), frozenset(_arguments(page.url))
     folder = own.split("/")[:-1]
     found: dict[Lead, list[str]] = {}
-    for link in page.links:
+    for link in (*page.links, *page.other_links):
         found.setdefault(_place(link, own, folder), []).append(link.url)
     leads = {}
     for place, urls in found.items():
@@ -52,18 +52,6 @@ def leads_of(page: Page) -> dict[Lead, str]:
             ignored |= guessed
         leads.update((_told(place, url, ignored, arguments), url) for url in urls)
     return leads
-
-
-def words_of(links: Iterable[Link]) -> list[str]:
-    """Return the words of *links*, the first for each place: "by name" and "first page" may be one, or each spelt in a
-    way of its own.
-    """
-    guessed, found = _guessed_names(), dict[tuple[str, frozenset[str]], str]()
-    for link in links:
-        path = _DEFAULT_PAGE.sub("", _read(link.url, link.text)[0])
-        told = frozenset(one for one in _arguments(link.url) if one.partition("=")[0] not in guessed)
-        found.setdefault((path, told), link.text)
-    return [*found.values()]
 
 
 @lru_cache(1)
