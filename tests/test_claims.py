@@ -108,7 +108,7 @@ def follow(crawl, url_id, urls):
     links = tuple(Link(url) for url in urls)
     url = crawl.store.urls.url_of(url_id)
     page = Page(url, CANONICAL, text="word " * 50, words=50, signature=b"s" * 16, links=links)
-    observation = crawl.observe(page, url_id, 0)
+    observation = crawl.fetches.observe(page, url_id, 0)
     crawl.outlinks.follow(observation, links)
 
 
@@ -119,14 +119,14 @@ def visit(crawl, url_id, text, urls=()):
     page = Page(
         url, host_of(url), text=text, words=len(text.split()), signature=signature, simhash=simhash, links=links
     )
-    observation = crawl.observe(page, url_id, 0)
+    observation = crawl.fetches.observe(page, url_id, 0)
     crawl.outlinks.follow(observation, links)
     return observation
 
 
 def restore(crawl):
     while crawl.restorer.has_work:
-        crawl.intake.stand_ins.withdraw(crawl.restorer.work())
+        crawl.frontier.unrequested.forget_unneeded(crawl.restorer.work())
 
 
 class TestSamples:
@@ -180,11 +180,13 @@ class TestSamples:
         crawl.samples.enter(copy, f"http://{MIRROR}/", decision)
         for url_id, found in ((root, ()), (copy, (f"http://{MIRROR}/own",))):
             observation = visit(crawl, url_id, "all work and no play makes a dull page " * 10, found)
-            crawl.end_callback(observation)
+            crawl.fetches.end_callback(observation)
             settled += [sample.outcome for sample in db.samples.of_claim(links)]
         assert settled == [None, Outcome.SAME]
         own = db.urls.find([key(f"http://{MIRROR}/own")])[key(f"http://{MIRROR}/own")].id
-        crawl.end_callback(visit(crawl, own, "what only the copy has to say of other things in the world " * 10))
+        crawl.fetches.end_callback(
+            visit(crawl, own, "what only the copy has to say of other things in the world " * 10)
+        )
         assert [sample.outcome for sample in db.samples.of_claim(links)] == [Outcome.OTHER]
 
     @pytest.mark.parametrize("is_late", [False, True])
@@ -196,21 +198,21 @@ class TestSamples:
         urls = f"http://{CANONICAL}/1.html", f"http://{CANONICAL}/1.html?ref=1", f"http://{MIRROR}/1.html?ref=1"
         kept, dropped, sample = enter(db, *urls)
         crawl.samples.enter(sample, urls[2], crawl.policy.decide(urls[2], MIRROR))
-        crawl.end_callback(visit(crawl, kept, text.format("A")))
+        crawl.fetches.end_callback(visit(crawl, kept, text.format("A")))
         if is_late:
-            crawl.end_callback(visit(crawl, sample, text.format(says)))
+            crawl.fetches.end_callback(visit(crawl, sample, text.format(says)))
         db.urls.drop(dropped)
         db.suppressed.enter([Suppressed(dropped, Claim(Kind.RULE, "1"), key(urls[0]))])
         if is_late:
             crawl.late_samples.draw()
         else:
-            crawl.end_callback(visit(crawl, sample, text.format(says)))
-            crawl.late_samples.look_back()
+            crawl.fetches.end_callback(visit(crawl, sample, text.format(says)))
+            crawl.late_samples.sample_doubted()
         if outcome is Outcome.OTHER:  # which may be the fault of the rule: what was dropped tells
             assert [one.outcome for one in db.samples.of_url(sample)] == [None]
             assert state(db, urls[1]) is State.WAITING
             assert [one.claim.kind for one in db.samples.of_url(dropped)] == [Kind.RULE]
-            crawl.end_callback(visit(crawl, dropped, text.format("A")))
+            crawl.fetches.end_callback(visit(crawl, dropped, text.format("A")))
         else:
             assert state(db, urls[1]) is State.DROPPED
         assert [one.outcome for one in db.samples.of_url(sample)] == [outcome]
@@ -223,8 +225,10 @@ class TestSamples:
         hold(db, crawl)
         crawl.samples.enter(ids[-1], f"http://{MIRROR}/1.html", crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR))
         for number in (1, 2):  # the third one waits
-            crawl.end_callback(visit(crawl, ids[number - 1], f"what page {number} says of the world alone " * 10))
-        crawl.observe_failure(ids[-1], 301, None, location=f"http://{CANONICAL}/{to}")
+            crawl.fetches.end_callback(
+                visit(crawl, ids[number - 1], f"what page {number} says of the world alone " * 10)
+            )
+        crawl.fetches.observe_failure(ids[-1], 301, None, location=f"http://{CANONICAL}/{to}")
         assert [one.outcome for one in db.samples.of_url(ids[-1])] == [outcome]
 
     @pytest.mark.parametrize("is_manual", [False, True])
@@ -235,7 +239,7 @@ class TestSamples:
         db.urls.drop(url_id)
         db.suppressed.enter([Suppressed(url_id, claim, key(f"http://{CANONICAL}/1.html"))])
         crawl.samples.wanted.add(url_id)
-        assert crawl.late_samples.look_back() is not is_manual
+        assert crawl.late_samples.sample_doubted() is not is_manual
 
     def test_what_spoke_against_a_claim_lets_some_be_fetched_that_it_suppressed_before(self, db):
         """Of what is new more is drawn; what was suppressed while it was believed in may be wrong as well."""
@@ -347,15 +351,15 @@ class TestSamples:
         same, crawl = "what both have to say of the things in the world " * 10, crawl_on(db)
         urls = [f"http://{host}/1.html" for host in (MIRROR, CANONICAL)]
         copy, ours = enter(db, *urls)
-        crawl.end_callback(visit(crawl, copy, same, [f"http://{MIRROR}/2.html"]))
+        crawl.fetches.end_callback(visit(crawl, copy, same, [f"http://{MIRROR}/2.html"]))
         db.urls.finish([copy])
         hold(db, crawl)
         decision = crawl.policy.decide(urls[1], CANONICAL)
         crawl.samples.enter(ours, urls[1], decision)
-        crawl.end_callback(visit(crawl, ours, same, [f"http://{CANONICAL}/{number}.html" for number in (2, 3)]))
+        crawl.fetches.end_callback(visit(crawl, ours, same, [f"http://{CANONICAL}/{number}.html" for number in (2, 3)]))
         for number, outcome in ((2, Outcome.SAME), (3, Outcome.OTHER)):
             url = f"http://{CANONICAL}/{number}.html"
-            crawl.end_callback(
+            crawl.fetches.end_callback(
                 visit(crawl, db.urls.find([key(url)])[key(url)].id, f"what page {number} says alone " * 10)
             )
             assert {one.outcome for one in db.samples.of_url(ours)} == {outcome}
@@ -368,13 +372,13 @@ class TestSamples:
         crawl = crawl_on(db)
         hold(db, crawl)
         crawl.samples.enter(copy, f"http://{MIRROR}/1.html", crawl.policy.decide(f"http://{MIRROR}/1.html", MIRROR))
-        crawl.end_callback(visit(crawl, ours, same))
-        crawl.end_callback(visit(crawl, copy, same, [f"http://{MIRROR}/own.html"]))
+        crawl.fetches.end_callback(visit(crawl, ours, same))
+        crawl.fetches.end_callback(visit(crawl, copy, same, [f"http://{MIRROR}/own.html"]))
         assert {one.outcome for one in db.samples.of_url(copy)} == {Outcome.SAME}
-        crawl.end_callback(
+        crawl.fetches.end_callback(
             visit(crawl, db.urls.find([key(own)])[key(own)].id, "what nobody else has to say of it " * 10)
         )
-        crawl.end_callback(
+        crawl.fetches.end_callback(
             visit(crawl, front, "the first page of the canonical host " * 10, [own] if is_linked else [])
         )
         crawl.late_samples.draw()
@@ -386,16 +390,20 @@ class TestSamples:
         front, ours = enter(db, f"http://{CANONICAL}/", f"http://{CANONICAL}/1.html")
         both, alone, further = (f"http://{CANONICAL}/{name}" for name in ("both", "alone", "further"))
         crawl = crawl_on(db)
-        db.added.enter(ours)
-        crawl.end_callback(visit(crawl, ours, "a page that nothing asked for and what it says " * 10, [both, alone]))
+        db.unrequested.enter(ours)
+        crawl.fetches.end_callback(
+            visit(crawl, ours, "a page that nothing asked for and what it says " * 10, [both, alone])
+        )
         ids = {url: known.id for url in (both, alone) for known in db.urls.find([key(url)]).values()}
-        assert db.added.beyond == {*ids.values()}
-        crawl.end_callback(visit(crawl, ids[alone], "another one which only that page leads to " * 10, [further]))
+        assert db.unrequested.beyond == {*ids.values()}
+        crawl.fetches.end_callback(
+            visit(crawl, ids[alone], "another one which only that page leads to " * 10, [further])
+        )
         crawl.recent_links.clear()
         visit(crawl, front, "the first page of the canonical host " * 10, [both])
-        assert db.added.beyond == {ids[alone], db.urls.known(key(further)).id}
-        del db.added.__dict__["beyond"]  # as a process that begins reads it
-        assert db.added.beyond == {ids[alone], db.urls.known(key(further)).id}
+        assert db.unrequested.beyond == {ids[alone], db.urls.known(key(further)).id}
+        del db.unrequested.__dict__["beyond"]  # as a process that begins reads it
+        assert db.unrequested.beyond == {ids[alone], db.urls.known(key(further)).id}
 
     @pytest.mark.parametrize(
         ("is_same", "leads_on", "stands_for_others", "is_followed"),
@@ -412,13 +420,13 @@ class TestSamples:
         """It may begin a session, in which all has names of its own: 7,283 of 754 requests were made."""
         asked, ours = enter(db, f"http://{CANONICAL}/1.html?sid=1", f"http://{CANONICAL}/1.html")
         crawl, says = crawl_on(db), "what this page has to say of the things in the world " * 10
-        db.added.enter(ours)
-        crawl.end_callback(visit(crawl, asked, says, [f"http://{CANONICAL}/2.html?sid=1"]))
+        db.unrequested.enter(ours)
+        crawl.fetches.end_callback(visit(crawl, asked, says, [f"http://{CANONICAL}/2.html?sid=1"]))
         if stands_for_others:
             (other,) = enter(db, f"http://{CANONICAL}/1.html?sid=3", is_done=True)
             db.suppressed.enter([Suppressed(other, Claim(Kind.RULE, "1"), key(f"http://{CANONICAL}/1.html"))])
         there = f"http://{CANONICAL}/{9 if leads_on else 2}.html?sid=2"
-        crawl.end_callback(visit(crawl, ours, says if is_same else f"{says} and more than that", [there]))
+        crawl.fetches.end_callback(visit(crawl, ours, says if is_same else f"{says} and more than that", [there]))
         assert (db.urls.known(key(there)) is not None) is is_followed
         assert crawl.counts["frontier/unneeded"] == (not is_followed)
         assert ours not in crawl.outlinks.unshown
@@ -427,8 +435,8 @@ class TestSamples:
         """Who is killed before its callback is through fetches it again, and by then it is known."""
         asked, ours = enter(db, f"http://{CANONICAL}/1.html?sid=1", f"http://{CANONICAL}/1.html")
         crawl, says = crawl_on(db), "what this page has to say of the things in the world " * 10
-        db.added.enter(ours)
-        crawl.end_callback(visit(crawl, asked, says, [f"http://{CANONICAL}/2.html?sid=1"]))
+        db.unrequested.enter(ours)
+        crawl.fetches.end_callback(visit(crawl, asked, says, [f"http://{CANONICAL}/2.html?sid=1"]))
         there = f"http://{CANONICAL}/2.html?sid=2"
         again = visit(crawl, ours, says, [there])
         assert db.urls.known(key(there)) is None
@@ -436,15 +444,15 @@ class TestSamples:
         crawl.outlinks.follow_new(again, again.page.links)
         assert db.urls.known(key(there)) is not None
 
-    @pytest.mark.parametrize("is_added", [False, True])
-    def test_where_such_a_url_redirects_is_beyond(self, db, is_added):
+    @pytest.mark.parametrize("is_unrequested", [False, True])
+    def test_where_such_a_url_redirects_is_beyond(self, db, is_unrequested):
         """A URL without a session redirects to one that it begins: 367 requests were told to be saved, and 351 were."""
         (asked,) = enter(db, f"http://{CANONICAL}/home")
         crawl, url = crawl_on(db), f"http://{CANONICAL}/7/home"
-        if is_added:
-            db.added.enter(asked)
-        crawl.intake.enter([(NewUrl(url, CANONICAL, key(url)), FETCH)], via=f"http://{CANONICAL}/home")
-        assert (db.urls.known(key(url)).id in db.added.beyond) is is_added
+        if is_unrequested:
+            db.unrequested.enter(asked)
+        crawl.frontier.enter([(NewUrl(url, CANONICAL, key(url)), FETCH)], via=f"http://{CANONICAL}/home")
+        assert (db.urls.known(key(url)).id in db.unrequested.beyond) is is_unrequested
 
     @pytest.mark.parametrize("is_beyond", [False, True])
     def test_of_what_only_such_pages_lead_to_no_page_is_the_only_finder(self, db, is_beyond):
@@ -452,19 +460,19 @@ class TestSamples:
         (front,) = enter(db, f"http://{CANONICAL}/")
         crawl, url = crawl_on(db), f"http://{CANONICAL}/1.html"
         new = NewUrl(url, CANONICAL, key(url), parent=front, permission=Permission.AS_ASKED)
-        crawl.intake.enter([(new, FETCH)])
+        crawl.frontier.enter([(new, FETCH)])
         found = db.urls.known(key(url)).id
         if is_beyond:
-            db.added.enter(found, is_beyond=True)
+            db.unrequested.enter(found, is_beyond=True)
         assert crawl.evidence._settling.finder_of_news(found) == (None if is_beyond else front)
 
     def test_what_another_process_asked_for_by_itself_is_led_to_by_a_page_of_this_one(self, db):
         front, ours = enter(db, f"http://{CANONICAL}/", f"http://{CANONICAL}/1.html")
         crawl = crawl_on(db)
-        db.added.enter(ours)
-        crawl.apply_remote(RemoteUpdate(added={ours}))
+        db.unrequested.enter(ours)
+        crawl.remote.apply(RemoteUpdate(unrequested={ours}))
         visit(crawl, front, "the first page of the canonical host " * 10, [f"http://{CANONICAL}/1.html"])
-        assert db.added.ids == set()
+        assert db.unrequested.ids == set()
 
 
 def state(db, url):
@@ -511,16 +519,16 @@ class TestFallback:
 
     def test_what_is_asked_instead_of_a_page_that_failed_leads_on(self, db):
         crawl, (failed, *_) = self.crawl(db)
-        crawl.observe_failure(failed, 404, None)
+        crawl.fetches.observe_failure(failed, 404, None)
         (asked,) = self.asked(db).values()
         behind = f"http://{MIRROR}/behind.html"
-        crawl.end_callback(visit(crawl, asked.id, self.SAYS, [behind]))
+        crawl.fetches.end_callback(visit(crawl, asked.id, self.SAYS, [behind]))
         restore(crawl)
         assert state(db, f"http://{CANONICAL}/behind.html") is State.WAITING
 
     def test_what_the_canonical_host_alone_leads_to_is_not_asked_for(self, db):
         crawl, (failed, repeats, *_) = self.crawl(db, listed=())
-        crawl.observe_failure(failed, 404, None)
+        crawl.fetches.observe_failure(failed, 404, None)
         visit(crawl, repeats, "all that there is on the canonical host, in a list " * 10)
         assert not self.asked(db)
 
@@ -532,7 +540,7 @@ class TestFallback:
         if finder is not None:
             visit(crawl, *enter(db, finder), "what stands on a portal that leads to many sites " * 10, [url])
         (failed,) = enter(db, url)
-        crawl.observe_failure(failed, 404, None)
+        crawl.fetches.observe_failure(failed, 404, None)
         assert state(db, f"http://{MIRROR}/three.html") is State.WAITING
 
     def test_what_a_mirror_leads_to_does_not_stand_on_another_one_whose_page_does_not(self, db):
@@ -542,7 +550,7 @@ class TestFallback:
         url = f"http://{CANONICAL}/three.html"
         visit(crawl, *enter(db, "http://second.example/"), "the front page of the second mirror " * 10, [url])
         (failed,) = db.urls.find([key(url)]).values()
-        crawl.observe_failure(failed.id, 404, None)
+        crawl.fetches.observe_failure(failed.id, 404, None)
         assert state(db, f"http://{MIRROR}/three.html") is None
         assert state(db, "http://second.example/three.html") is None
 
@@ -550,13 +558,13 @@ class TestFallback:
         crawl, (failed, *_) = self.crawl(db)
         (at_mirror,) = db.urls.find([key(self.listed_there())]).values()
         visit(crawl, at_mirror.id, "what the mirror has in place of the list of all that there is " * 10)
-        crawl.observe_failure(failed, 404, None)
+        crawl.fetches.observe_failure(failed, 404, None)
         assert not self.asked(db)
 
     def test_what_turns_out_later_to_be_led_to_is_asked_for_at_the_end(self, db):
         """A partial copy that was elected lost four of 2,491 pages to which a list of its own alone led until then."""
         crawl, (failed, *_) = self.crawl(db, listed=())
-        crawl.observe_failure(failed, 404, None)
+        crawl.fetches.observe_failure(failed, 404, None)
         (late,) = enter(db, f"http://{MIRROR}/late.html")
         others = [f"http://{MIRROR}/other-{number}.html" for number in range(20)]
         says = "a page of the mirror that is fetched late and leads to the list " * 10
@@ -573,7 +581,7 @@ class TestFallback:
             for one in self.asked(db, [number]).values():
                 assert crawl.samples.is_sample(one.id)
                 says = f"the page of the number {number} of the canonical host and what it says {number} " * 10
-                crawl.end_callback(visit(crawl, one.id, says))
+                crawl.fetches.end_callback(visit(crawl, one.id, says))
         assert 5 <= len(self.asked(db)) <= 40
 
     def test_what_was_not_drawn_is_forgotten_before_it_fills_the_memory(self, db, monkeypatch):
@@ -588,7 +596,7 @@ class TestFallback:
         for number, page in enumerate(pages):
             visit(crawl, page, f"the page of the number {number} of the canonical host and what it says {number} " * 10)
             for one in self.asked(db, [number]).values():
-                crawl.observe_failure(one.id, 404, None)
+                crawl.fetches.observe_failure(one.id, 404, None)
         assert crawl.replicas.holding()
 
     def test_mirrors_are_asked_of_ever_fewer_pages_that_repeat_others(self, db):
@@ -597,7 +605,7 @@ class TestFallback:
         for number, page in enumerate(pages):
             visit(crawl, page, self.SAYS)
             for one in self.asked(db, [number]).values():
-                crawl.end_callback(visit(crawl, one.id, self.SAYS))
+                crawl.fetches.end_callback(visit(crawl, one.id, self.SAYS))
         assert 8 <= len(self.asked(db)) <= 40
 
     def test_what_was_fetched_before_is_no_sample_of_what_mirrors_say(self, db):
@@ -637,7 +645,7 @@ class TestWithdrawn:
         assert {state(db, url) for url in self.PUT} == {None}
         assert {state(db, url) for url in self.THEIRS} == {State.WAITING}
         assert crawl.counts["frontier/withdrawn"] == 60
-        assert db.added.ids == set()
+        assert db.unrequested.ids == set()
         assert db.urls.waiting == 61
         taken = [crawl.take().url for _ in range(61)]
         assert sorted(taken) == sorted([f"http://{CANONICAL}/", *self.THEIRS])
@@ -671,7 +679,7 @@ class TestWithdrawn:
         for put in self.PUT[:20]:
             url = f"{put}?sid=1"
             decision = Decision(Action.REWRITE, Action.DROP, Reason.DUST_RULE, claims=rule, url=put, representative=put)
-            crawl.intake.enter([(NewUrl(url, CANONICAL, key(url)), decision)])
+            crawl.frontier.enter([(NewUrl(url, CANONICAL, key(url)), decision)])
         assert db.suppressed.count(rule[0], 20) > 5
         self.end(crawl)
         assert [url for url in self.PUT if state(db, url)] == self.PUT[:20]
@@ -681,7 +689,7 @@ class TestWithdrawn:
         crawl, url = self.crawl(db), "http://alias.example/0.html"
         reason = Reason.MANUAL_BLOCK if claims else Reason.MANUAL_ALIAS
         order = Decision(Action.REWRITE, Action.REWRITE, reason, claims=claims, url=self.PUT[0])
-        crawl.intake.enter([(NewUrl(url, "alias.example", key(url)), order)])
+        crawl.frontier.enter([(NewUrl(url, "alias.example", key(url)), order)])
         self.end(crawl)
         assert [url for url in self.PUT if state(db, url)] == self.PUT[:1]
 
@@ -689,7 +697,7 @@ class TestWithdrawn:
         crawl = self.crawl(db)
         db.urls.rescore({key(self.PUT[0]): URGENT})
         (failed,) = enter(db, "http://third.example/1.html")
-        crawl.intake.ask_elsewhere(db.urls.row(failed), self.PUT[1])
+        crawl.frontier.enter_in_place_of(db.urls.row(failed), self.PUT[1])
         self.end(crawl)
         assert [url for url in self.PUT if state(db, url)] == self.PUT[:2]
 
@@ -705,7 +713,7 @@ class TestWithdrawn:
     def test_what_an_open_sample_of_a_claim_that_goes_on_is_held_against_stays(self, db):
         crawl = self.crawl(db)
         samples = db.samples.of_claim(VERDICT.claim)
-        crawl.claims.mirrors_ended(crawl.replicas.allow(MIRROR))  # a person may take that back
+        crawl.claims.lift_mirrors(crawl.replicas.allow(MIRROR))  # a person may take that back
         restore(crawl)
         kept = {key(url) for url in self.PUT if state(db, url)}
         assert kept == {sample.representative for sample in samples}
@@ -719,7 +727,7 @@ class TestWithdrawn:
         self.end(crawl)
         urls = [url.replace("http:", "https:") for url in self.PUT]
         new = [NewUrl(url, CANONICAL, key(url)) for url in urls]
-        crawl.intake.enter(list(zip(new, decisions, strict=True)))
+        crawl.frontier.enter(list(zip(new, decisions, strict=True)))
         assert {state(db, url) for url in urls} == {State.WAITING}
 
     def test_nothing_is_withdrawn_of_what_an_earlier_run_put_there(self, tmp_path):
@@ -813,7 +821,7 @@ class TestEnds:
         decision = crawl.policy.decide(url, MIRROR)
         assert decision.action is Action.REWRITE
         crawl.claims.refute([VERDICT.claim])
-        assert crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), decision)])[0].is_waiting
+        assert crawl.frontier.enter([(NewUrl(url, MIRROR, key(url)), decision)])[0].is_waiting
 
 
 class TestLostRequests:
@@ -832,7 +840,7 @@ class TestLostRequests:
         db, payloads, crawl = self.opened(tmp_path)
         hold(db, crawl)
         new = NewUrl(url, MIRROR, key(url), payload=payloads.dump(Request(url, callback=lambda response: None), None))
-        crawl.intake.enter([(new, crawl.policy.decide(url, MIRROR))])
+        crawl.frontier.enter([(new, crawl.policy.decide(url, MIRROR))])
         assert db.urls.find([key(url)])[key(url)].state is State.DROPPED
         db.close()
         db, payloads, crawl = self.opened(tmp_path)
@@ -852,21 +860,21 @@ class TestSlots:
         db.urls.discover([NewUrl(url, MIRROR, key(url), slot="mine")])
         crawl = crawl_on(db, explore=0.0)
         taken = db.urls.take()
-        assert crawl.intake.ask_elsewhere(taken, other) is not None
+        assert crawl.frontier.enter_in_place_of(taken, other) is not None
         assert db.urls.take().slot == "mine"
         db.urls.finish([taken.id])
         url = f"http://{MIRROR}/2.html"
         db.urls.discover([NewUrl(url, MIRROR, key(url), slot="mine")])
         hold(db, crawl)
         taken = db.urls.take()
-        assert not crawl.intake.decide_again(taken)  # it is rewritten
+        assert not crawl.frontier.decide_again(taken)  # it is rewritten
         assert db.urls.take().slot == "mine"
 
     def test_the_slot_of_the_host_is_not_the_users(self, db):
         url, other = f"http://{MIRROR}/1.html", f"http://{CANONICAL}/1.html"
         enter(db, url)
         crawl = crawl_on(db)
-        crawl.intake.ask_elsewhere(db.urls.take(), other)
+        crawl.frontier.enter_in_place_of(db.urls.take(), other)
         assert db.urls.take().slot == CANONICAL
 
 
@@ -880,7 +888,7 @@ def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeyp
     hold(db, crawl)
     place, other = f"http://{CANONICAL}/1.html", f"http://{MIRROR}/1.html"
     enter(db, place, f"http://{MIRROR}/2.html")
-    crawl.intake.enter([(NewUrl(other, MIRROR, key(other)), crawl.policy.decide(other, MIRROR))])
+    crawl.frontier.enter([(NewUrl(other, MIRROR, key(other)), crawl.policy.decide(other, MIRROR))])
     assert crawl.samples.open_of(db.urls.known(key(other)).id)
     taken = db.urls.row(db.urls.known(key(place)).id)
     rule = Claim(Kind.RULE, "1")
@@ -888,7 +896,7 @@ def test_what_a_sample_is_held_against_is_not_dropped_for_the_sample(db, monkeyp
     decision = Decision(Action.DROP, Action.DROP, reason, 1.0, claims=(rule,), representative=stands)
     monkeypatch.setattr(crawl.policy, "decide", lambda *_: decision)
     monkeypatch.setattr(crawl.samples, "draw", lambda decision, *_: decision)
-    assert crawl.intake.decide_again(taken) is is_fetched
+    assert crawl.frontier.decide_again(taken) is is_fetched
 
 
 @pytest.mark.parametrize(
@@ -903,7 +911,7 @@ def test_nothing_is_fetched_in_the_place_of_what_waits_on(db, monkeypatch, actio
     decision = Decision(action, Action.DROP, Reason.DUST_RULE, url=moved, claims=(Claim(Kind.RULE, "1"),))
     monkeypatch.setattr(crawl.policy, "decide", lambda asked, *_: decision if asked == url else FETCH)
     monkeypatch.setattr(crawl.samples, "draw", lambda decision, *_: decision)
-    assert not crawl.intake.decide_again(db.urls.take())
+    assert not crawl.frontier.decide_again(db.urls.take())
     assert state(db, other) is entered
 
 
@@ -916,20 +924,20 @@ def test_what_was_saved_comes_back_where_the_page_in_its_place_repeats_another(d
     for place in places[1::2]:
         other = place.replace(CANONICAL, MIRROR)
         enter(db, place)
-        crawl.intake.enter([(NewUrl(other, MIRROR, key(other)), crawl.policy.decide(other, MIRROR))])
+        crawl.frontier.enter([(NewUrl(other, MIRROR, key(other)), crawl.policy.decide(other, MIRROR))])
         if state(db, other) is not State.DROPPED:  # a sample of the mirror, or what it is held against
             db.urls.finish([db.urls.known(key(other)).id])
     saved = [place for place in places[1::2] if state(db, place.replace(CANONICAL, MIRROR)) is State.DROPPED]
     assert len(saved) > 80
     for number, place in enumerate(places):
         (url_id,) = enter(db, place)
-        crawl.end_callback(visit(crawl, url_id, says.format(number // 2) + " word" * 40))
+        crawl.fetches.end_callback(visit(crawl, url_id, says.format(number // 2) + " word" * 40))
         db.urls.finish([url_id])
         restore(crawl)
         there = place.replace(CANONICAL, MIRROR)
         if place in saved and state(db, there) is State.WAITING:
             asked = db.urls.known(key(there)).id
-            crawl.end_callback(visit(crawl, asked, says.format(number // 2) + " word" * 40))
+            crawl.fetches.end_callback(visit(crawl, asked, says.format(number // 2) + " word" * 40))
             db.urls.finish([asked])
     back = [place for place in saved if state(db, place.replace(CANONICAL, MIRROR)) is not State.DROPPED]
     assert len(back) >= len(saved) - MANY if is_of_many else 5 <= len(back) <= 40
@@ -944,9 +952,9 @@ def test_what_was_dropped_there_comes_back_as_it_was_asked_for(db, is_known):
     hold(db, crawl)
     if is_known:
         new = NewUrl(other, MIRROR, key(other), payload=mine)
-        crawl.intake.enter([(new, crawl.policy.decide(other, MIRROR))])
+        crawl.frontier.enter([(new, crawl.policy.decide(other, MIRROR))])
         assert state(db, other) is State.DROPPED
-    asked = crawl.intake.ask_elsewhere(db.urls.take(), other)
+    asked = crawl.frontier.enter_in_place_of(db.urls.take(), other)
     assert (state(db, other), db.urls.row(asked).payload == mine) == (State.WAITING, is_known)
     assert not db.suppressed.of_url(asked)
 
@@ -981,7 +989,7 @@ class TestRestoring:
         crawl = crawl_on(db, explore=0.0)
         hold(db, crawl)
         dropped = pages_of(MIRROR, 250)
-        crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), crawl.policy.decide(url, MIRROR)) for url in dropped])
+        crawl.frontier.enter([(NewUrl(url, MIRROR, key(url)), crawl.policy.decide(url, MIRROR)) for url in dropped])
         assert len(db.suppressed.claims()) == 1
         crawl.claims.refute([VERDICT.claim])
         crawl.restorer.work()  # one slice, and the process is gone
@@ -1076,10 +1084,10 @@ class Life(RuleBasedStateMachine):
         before, work = self.standing, self.db.suppressed.unfinished()
         with suppress(RuntimeError), self.db.span():
             url = f"http://{MIRROR}/{self.n}.html"
-            self.crawl.intake.enter([(NewUrl(url, MIRROR, key(url)), self.crawl.policy.decide(url, MIRROR))])
+            self.crawl.frontier.enter([(NewUrl(url, MIRROR, key(url)), self.crawl.policy.decide(url, MIRROR))])
             self.crawl.claims.refute([VERDICT.claim])
             raise RuntimeError
-        self.crawl.forget(MIRROR)
+        self.crawl.fetches.forget(MIRROR)
         assert (self.standing, self.db.suppressed.unfinished()) == (before, work)
         if not work:
             self.crawl.restorer.work()

@@ -301,10 +301,10 @@ class TestByHandAndAfterRestart:
 
     def test_urls_of_a_copy_are_rewritten_where_the_canonical_has_them(self):
         detector = self.blocked()
-        assert detector.copies.rewritten("b.example", "/m/chapter-3.html") == ("a.example", "/chapter-3.html")
-        assert detector.copies.rewritten("b.example", "/m/only-here.html") is None
-        assert detector.copies.rewritten("b.example", "/elsewhere.html") is None
-        assert detector.copies.rewritten("a.example", "/chapter-3.html") is None
+        assert detector.copies.canonical_place("b.example", "/m/chapter-3.html") == ("a.example", "/chapter-3.html")
+        assert detector.copies.canonical_place("b.example", "/m/only-here.html") is None
+        assert detector.copies.canonical_place("b.example", "/elsewhere.html") is None
+        assert detector.copies.canonical_place("a.example", "/chapter-3.html") is None
 
     def test_an_argument_that_changes_nothing_on_the_copy_is_left_out(self):
         def with_session(argument, text_of_page):
@@ -319,14 +319,14 @@ class TestByHandAndAfterRestart:
         detector, _, _ = crawl(
             site("a.example", "w", 20), with_session("sid=7", again)[:6] + site("b.example", "w", 20)
         )
-        assert detector.copies.rewritten("b.example", "/chapter-9.html?sid=8") == ("a.example", "/chapter-9.html")
-        assert detector.copies.rewritten("b.example", "/chapter-9.html?page=2") is None
-        assert detector.copies.rewritten("b.example", "/only-here.html?sid=8") is None
+        assert detector.copies.canonical_place("b.example", "/chapter-9.html?sid=8") == ("a.example", "/chapter-9.html")
+        assert detector.copies.canonical_place("b.example", "/chapter-9.html?page=2") is None
+        assert detector.copies.canonical_place("b.example", "/only-here.html?sid=8") is None
         # what changes the page keeps it from being another spelling
         paged = with_session("page=7", other)[:6]
         detector, _, _ = crawl(site("a.example", "w", 20), paged + site("b.example", "w", 20))
         assert detector.verdicts
-        assert detector.copies.rewritten("b.example", "/chapter-9.html?page=8") is None
+        assert detector.copies.canonical_place("b.example", "/chapter-9.html?page=8") is None
 
     def test_an_allowed_host_is_never_blocked_again(self):
         detector = self.blocked()

@@ -70,7 +70,7 @@ class TestKeys:
 
     def test_the_key_is_of_the_canonical_name(self):
         fingerprinter = ReplicaFingerprinter(RequestFingerprinter(), Aliases({}))
-        fingerprinter.rewritten = lambda request, url: url if request.callback else url.partition("?")[0]
+        fingerprinter.rewrite_target = lambda request, url: url if request.callback else url.partition("?")[0]
         keys = UrlFingerprints(fingerprinter)
         assert keys.of_request(Request("http://a.example/x?sid=1")) == keys.of_url("http://a.example/x")
         exempt = Request("http://a.example/x?sid=1", meta={"replica": False})
@@ -78,7 +78,7 @@ class TestKeys:
 
     def test_rules_concern_plain_pages_and_what_the_callback_makes_of_them(self):
         fingerprinter = ReplicaFingerprinter(RequestFingerprinter(), Aliases({}))
-        fingerprinter.rewritten = lambda request, url: url if request.callback else url.partition("?")[0]
+        fingerprinter.rewrite_target = lambda request, url: url if request.callback else url.partition("?")[0]
         keys, url = UrlFingerprints(fingerprinter), "http://a.example/x?sid=1"
         other = Request(url, callback=self.test_rules_concern_plain_pages_and_what_the_callback_makes_of_them)
         assert keys.of_request(other) == keys.of_url(url)

@@ -298,12 +298,12 @@ class TestTurning:
             counts=Counter(),
         )
         for url in (url for pair in zip(*sites, strict=True) for url in pair):
-            crawl.intake.enter([(NewUrl(url, urlsplit(url).hostname, hash(url)), FETCH)])
+            crawl.frontier.enter([(NewUrl(url, urlsplit(url).hostname, hash(url)), FETCH)])
 
         def run():
             while (taken := crawl.take()) is not None:
                 body = {**sites[0], **sites[1]}[taken.url]
-                crawl.observe(page_from_tree(fromstring(body), taken.url), taken.id, 0)
+                crawl.fetches.observe(page_from_tree(fromstring(body), taken.url), taken.id, 0)
                 store.urls.finish([taken.id])
 
         def states():

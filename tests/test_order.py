@@ -16,7 +16,7 @@ from web import REPLICA, crawl, page
 import scrapy_replica
 from scrapy_replica import TopicSpider
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.crawldb.sqlite.frontier import Frontier
+from scrapy_replica.crawldb.sqlite.host_order import HostOrder
 from scrapy_replica.focus import strategies
 from scrapy_replica.focus.strategy import Strategy
 
@@ -325,19 +325,19 @@ class TestWaking:
 class TestFrontier:
     def test_a_slot_of_many_hosts_is_released_at_the_cost_of_one(self):
         heads = {host: (0, 0, 0.0, host) for host in range(5_000)}
-        frontier = Frontier(heads.get)
+        order = HostOrder(heads.get)
         for host in heads:
-            frontier.add_host(host, "shared")
+            order.add_host(host, "shared")
         for host in heads:
-            frontier.refresh(host)
+            order.refresh(host)
         taken = []
-        while (found := frontier.pop()) is not None:
+        while (found := order.pop()) is not None:
             host, url_id = found
             del heads[host]
-            frontier.refresh(host)
-            frontier.hold("shared")
-            assert frontier.first() is None
-            frontier.release("shared")
+            order.refresh(host)
+            order.hold("shared")
+            assert order.first() is None
+            order.release("shared")
             taken.append(url_id)
-            assert len(frontier._heap) < 10
+            assert len(order._heap) < 10
         assert taken == list(range(5_000))

@@ -33,7 +33,7 @@ SMALL = {
 }
 """Partial indexes that hold little by what they are, and a table of 200 rows at most: a scan of one is a look-up."""
 
-BOUNDED = ("SCAN texts", "SCAN marks", "SCAN added")
+BOUNDED = ("SCAN texts", "SCAN marks", "SCAN unrequested")
 """Tables of at most 1,000 rows, and one of which all counts when nothing is left to fetch."""
 ONCE = {
     "SELECT COUNT(*) FROM sqlite_master",
@@ -258,7 +258,7 @@ def use_urls(urls, suppressed):
     urls.hosts.pause("a")
     urls.hosts.resume("a")
     url_id = urls.take().id
-    urls.set_finder(url_id, url_id)
+    urls.set_parent(url_id, url_id)
     urls.demote(url_id)
     urls.retry(urls.take().id, 0, None)
     urls.finish([urls.take().id])
@@ -270,7 +270,7 @@ def use_urls(urls, suppressed):
     suppressed.restore(Work(None, 5), 10)
     suppressed.restore(Work(Claim.read("rule 2")), 10)
     suppressed.claims_for(5)
-    suppressed.standing(5)
+    suppressed.final_representative(5)
     suppressed.enter([Suppressed(ids[5], Claim.read("mirror a of b"), 5)])
     suppressed.some_of(Claim.read("mirror a of b"), 3)
     suppressed.last_of(Claim.read("mirror a of b"))
@@ -297,14 +297,14 @@ def use_pages(pages, visits, ledger, samples):
     for url_id in (1, 2):
         pages.enter(Fetched(url_id, 1.0, 200, signature=b"s", simhash=5, words=9, novelty="novel", twin=1))
     pages.set_mark(1, b"mark")
-    pages.judge(1, 0.5)
+    pages.set_relevance(1, 0.5)
     pages.set_news(1)
     pages.set_statements(1, "[]")
     assert pages.statements(1) == "[]"
     pages.set_content(1, 1, 1, "[]", b"")
     assert pages.leads(1) == b""
     pages.of_host("a")
-    pages.found_on("a", 5)
+    pages.linking_hosts("a", 5)
     pages.has_page(1)
     pages.has_failed(1)
     pages.is_own(1)

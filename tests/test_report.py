@@ -269,7 +269,7 @@ class TestSavings:
             url_id = enter(store, f"http://b.example/probe/{n}", "b.example", score=URGENT)
             store.pages.enter(Fetched(url_id, NOW, 200, size=1_000))
             store.urls.finish([store.urls.take().id])
-            store.added.enter(url_id)
+            store.unrequested.enter(url_id)
         text, _ = shown(store, "saved")
         assert "3 URLs were asked for in their place, or to decide about them" in text
         assert "So far finding out costs more requests than were saved" in text

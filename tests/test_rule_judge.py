@@ -180,7 +180,7 @@ class TestProofs:
             session.record(f"http://a.example/{n}?zsid=7", f"http://a.example/{n}", 0, is_same=True)
         host.put_in_force()
         waiting = "http://a.example/4?zref=1&zsid=7"
-        host.waits(waiting, 0)
+        host.note_waiting(waiting, 0)
         hit = host.hit("http://a.example/4?zref=2&zsid=7", 0)
         assert hit is not None
         assert (hit.target, hit.rules) == (waiting, (1,))

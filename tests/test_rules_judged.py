@@ -87,8 +87,8 @@ class Site:
         url = f"http://{HOST}/{path}"
         prints = {"signature": mmh3.hash_bytes(said), "simhash": key(said) % 2**64}
         page = Page(url, HOST, text=said, words=words, title="title", **prints, **more)
-        observation = self.crawl.observe(page, url_id, 1)
-        self.crawl.end_callback(observation)
+        observation = self.crawl.fetches.observe(page, url_id, 1)
+        self.crawl.fetches.end_callback(observation)
         self.db.urls.finish([url_id])
         return url_id
 
@@ -237,7 +237,7 @@ def test_what_is_asked_for_elsewhere_comes_from_the_front_page_there(there):
     site, url = Site(), f"https://{HOST}/x"
     found = NewUrl(url, HOST, key(url), payload=b'{"r":1}', permission=Permission.MOVE)
     failed = site.db.urls.row(site.db.urls.discover([found])[0][0])
-    asked = site.crawl.intake.ask_elsewhere(failed, there)
+    asked = site.crawl.frontier.enter_in_place_of(failed, there)
     told = json.loads(site.db.urls.row(asked).payload)
     assert told == {"headers": {"Referer": [there.removesuffix("x")]}}
 
@@ -252,9 +252,9 @@ class TestEndedMeanwhile:
         ended, rules = site.held(site.ids[0]), site.crawl.rules
         ended.refute()
         rules.put_in_force(rules.hosts.of(HOST), ended)
-        site.crawl.claims.rule_ended(ended, Why.REFUTED)
+        site.crawl.claims.restore_after_rule(ended, Why.REFUTED)
         asked = [(NewUrl(image, HOST, key(image)), site.asked("x/9")), (NewUrl(url, HOST, key(image)), decision)]
-        assert all(entered.is_waiting for entered in site.crawl.intake.enter(asked))
+        assert all(entered.is_waiting for entered in site.crawl.frontier.enter(asked))
         assert site.waiting() == {"x/9", "x/9?sid=3"}
 
 
@@ -350,7 +350,7 @@ class TestOthers:
     def test_one_that_was_switched_off_is_not_proposed_in_another_form(self, step):
         site = sid_and_utm()
         site.fetch("x/1?sid=1")
-        site.crawl.claims.rule_ended(site.crawl.rules.disable(site.ids[0]), Why.ENDED)
+        site.crawl.claims.restore_after_rule(site.crawl.rules.disable(site.ids[0]), Why.ENDED)
         host = site.crawl.rules.hosts.of(HOST)
         for context in ((), (Condition(Fact("p0", "=", "x")),)):
             assert not site.crawl.rules.proposals.candidate(Rule(HOST, context, (step,)), host)
@@ -359,7 +359,7 @@ class TestOthers:
     def test_nor_one_of_a_path_that_says_the_same_of_a_page(self):
         site = Site(Rule(HOST, (), (Step("replace", "/old/", "/"),)))
         site.fetch("old/1")
-        site.crawl.claims.rule_ended(site.crawl.rules.disable(site.ids[0]), Why.ENDED)
+        site.crawl.claims.restore_after_rule(site.crawl.rules.disable(site.ids[0]), Why.ENDED)
         host = site.crawl.rules.hosts.of(HOST)
         assert not site.crawl.rules.proposals.candidate(Rule(HOST, (), (Step("template", "/old/{0}", "/{0}"),)), host)
 

@@ -14,7 +14,7 @@ from scrapy_replica import TopicSpider
 from scrapy_replica.commands.job import reading
 from scrapy_replica.crawldb.orders import EXCLUDE, PAUSE, RESUME, SEEDS
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
-from scrapy_replica.crawldb.sqlite.frontier import Frontier
+from scrapy_replica.crawldb.sqlite.host_order import HostOrder
 from scrapy_replica.crawldb.sqlite.reader import open_orders
 
 TOP = "http://a.example/"
@@ -179,20 +179,20 @@ class TestPause:
 
 def test_a_paused_host_keeps_no_demoted_url_of_others_waiting():
     heads = {1: (0, 0, 0.0, 11), 2: (1, 0, 0.0, 22)}
-    frontier = Frontier(heads.get)
+    order = HostOrder(heads.get)
     for host in heads:
-        frontier.add_host(host, f"slot{host}")
+        order.add_host(host, f"slot{host}")
     for host in heads:
-        frontier.refresh(host)
-    frontier.hold("slot1")
-    assert frontier.pop() is None
-    frontier.pause(1)
-    assert frontier.pop() == (2, 22)
-    frontier.offer(1, (0, 0, 0.0, 10))
-    frontier.release("slot1")
-    assert frontier.pop() is None
-    frontier.resume(1)
-    assert frontier.pop() == (1, 11)
+        order.refresh(host)
+    order.hold("slot1")
+    assert order.pop() is None
+    order.pause(1)
+    assert order.pop() == (2, 22)
+    order.offer(1, (0, 0, 0.0, 10))
+    order.release("slot1")
+    assert order.pop() is None
+    order.resume(1)
+    assert order.pop() == (1, 11)
 
 
 class TestCommands:

@@ -87,7 +87,7 @@ class TestSeveralRules:
             db.rules.update(number, Standing.REFUTED, 9, 9, 9)
         for url_id in ids[:: -1 if is_last else 1]:
             assert {one.outcome for one in db.samples.of_url(ids[1])} == {None}
-            crawl.end_callback(visit(crawl, url_id, SAYS))
+            crawl.fetches.end_callback(visit(crawl, url_id, SAYS))
         assert {one.outcome for one in db.samples.of_url(ids[1])} == {None if is_stale else Outcome.UNREAD}
         ratios = {crawl.samples.test_of(claim).likelihood_ratio(0) for claim in claims}
         assert (ratios == {1.0}) is not is_stale
@@ -105,7 +105,7 @@ class TestSeveralRules:
             crawl.samples._enter([Sample(url_id, together, None, None, Stratum(), 1.0)])
             crawl.samples.settle(url_id, Outcome.OTHER)
         assert crawl.samples.test_of(together).is_refuted
-        assert crawl.late_samples.look_back()
+        assert crawl.late_samples.sample_doubted()
         asked = {one.id for one in db.samples.of_claim(alone[0])}
         assert len(asked) >= 5
         assert asked <= {*hidden}

@@ -97,7 +97,7 @@ def judged(urls: Sequence[str], settings: Settings) -> Iterator[tuple[str, Obser
     for url in tqdm(urls, "judging", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False):
         record = archive.get(url)
         if record is not None:
-            yield url, crawl.observe(page_of(record, url), crawl.enter_fetched(url), 0)
+            yield url, crawl.fetches.observe(page_of(record, url), crawl.enter_fetched(url), 0)
     crawl.store.close()
 
 

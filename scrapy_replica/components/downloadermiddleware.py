@@ -57,7 +57,7 @@ class ReplicaDownloaderMiddleware(Middleware):
             extension.crawl.policy.decide(request.url, host, permission, callback_of(request), found_on)
         )
         if decision.action in {Action.DROP, Action.REWRITE}:
-            extension.crawl.intake.enter([(NewUrl(request.url, host, flight.key), decision)])
+            extension.crawl.frontier.enter([(NewUrl(request.url, host, flight.key), decision)])
         elif decision.reason is not None:
             extension.crawl.record_decision(request.url, decision)
         if decision.action is Action.DROP and decision.reason is not None:

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from scrapy_replica.components.fingerprinter import UrlFingerprints
     from scrapy_replica.components.takeover import PlainJob
-    from scrapy_replica.crawl.intake import Intake
+    from scrapy_replica.crawl.frontier import Frontier
 
 
 class StoreFilter(BaseDupeFilter):
     """The crawl database as Scrapy's filters are used by other code; the scheduler asks the database itself."""
 
-    def __init__(self, intake: Intake, fingerprints: UrlFingerprints) -> None:
-        self._intake, self._fingerprints = intake, fingerprints
+    def __init__(self, frontier: Frontier, fingerprints: UrlFingerprints) -> None:
+        self._frontier, self._fingerprints = frontier, fingerprints
         self._marked: set[int] = set()
 
     def request_seen(self, request: Request) -> bool:
         """Tell whether *request* was asked for; from then on it counts as asked for, until the process ends."""
         key = self._fingerprints.of_request(request)
-        is_seen = key in self._marked or bool(self._intake.find_asked([key]))
+        is_seen = key in self._marked or bool(self._frontier.find_asked([key]))
         self._marked.add(key)
         return is_seen
 
@@ -44,9 +44,9 @@ def has_own_filter(settings: BaseSettings) -> bool:
 class Filters:
     """What knows requests beside the crawl database: the user's filter, or what a plain job and other code marked."""
 
-    def __init__(self, crawler: Crawler, intake: Intake, fingerprints: UrlFingerprints, plain: PlainJob) -> None:
+    def __init__(self, crawler: Crawler, frontier: Frontier, fingerprints: UrlFingerprints, plain: PlainJob) -> None:
         self._crawler, self._plain = crawler, plain
-        self._marked = StoreFilter(intake, fingerprints)
+        self._marked = StoreFilter(frontier, fingerprints)
         self.own: BaseDupeFilter | None = None
         """The filter that the user chose; ``None`` where that is Scrapy's, whose work the crawl database does."""
         if has_own_filter(crawler.settings):

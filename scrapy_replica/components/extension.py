@@ -161,12 +161,12 @@ class ReplicaExtension:
             pages = partial(self.crawl.counts.__getitem__, "page/observed")
             self._progress = Progress(self._crawler, logger.info, seconds, pages, lambda: self.crawl)
 
-    def _rewritten(self, request: Request, url: str) -> str:
+    def _rewrite_target(self, request: Request, url: str) -> str:
         """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
         decision = self.flights.of(request).decision
         if decision is not None and decision.is_sampled:
             return url
-        return self.crawl.policy.rewritten(url, host_of(url), callback_of(request))
+        return self.crawl.policy.rewrite_target(url, host_of(url), callback_of(request))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -187,7 +187,7 @@ class ReplicaExtension:
         self.crawl.steer(self.borders.add_seed if self.borders is not None else lambda _: None)
         fingerprinter = self._crawler.request_fingerprinter
         if isinstance(fingerprinter, ReplicaFingerprinter) and self.config.dust:
-            fingerprinter.rewritten = self._rewritten
+            fingerprinter.rewrite_target = self._rewrite_target
 
     def spider_opened(self) -> Coroutine[Any, Any, None] | None:
         """Begin, unless nobody crawls, as in tests that send the signal themselves."""
@@ -221,7 +221,7 @@ class ReplicaExtension:
         """Take note that *url* is a seed: the host of it may be fetched."""
         if self._is_closed:
             return  # the spider still gives what it begins with
-        self.crawl.open_to(host_of(url))
+        self.crawl.fetches.open_to(host_of(url))
         if self.borders is not None:
             self.borders.add_seed(url)
 

@@ -49,7 +49,7 @@ class ReplicaFingerprinter:
 
     def __init__(self, fallback: RequestFingerprinterProtocol, aliases: Aliases) -> None:
         self.fallback, self._aliases = fallback, aliases
-        self.rewritten: Callable[[Request, str], str] | None = None
+        self.rewrite_target: Callable[[Request, str], str] | None = None
         """(request, its URL) -> the URL that the DUST rules in force put in its place; the extension sets it."""
 
     @classmethod
@@ -69,8 +69,8 @@ class ReplicaFingerprinter:
         if request.meta.get("replica") is False or "redirect_urls" in request.meta:
             return request
         url = self._aliases.canonical_url(request.url, host_of(request.url)) if self._aliases else request.url
-        if self.rewritten is not None and request.method == "GET" and not request.body:
-            url = self.rewritten(request, url)
+        if self.rewrite_target is not None and request.method == "GET" and not request.body:
+            url = self.rewrite_target(request, url)
         return request if url == request.url else request.replace(url=url)
 
 

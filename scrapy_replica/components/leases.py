@@ -114,7 +114,7 @@ class Leases:
         self._extension.observer.end_callback(request)  # its callback raised before it gave anything
         if not flight.is_observed:
             via, callback = request.meta.get("redirect_urls", ()), callback_of(request)
-            self._crawl.observe_failure(
+            self._crawl.fetches.observe_failure(
                 flight.url_id, flight.status, flight.error, via, flight.location, flight.size, callback
             )
         self._note_answer(request, flight)
@@ -129,7 +129,7 @@ class Leases:
         if flight.key is None:  # it was tried again, and the first time counted
             url_id = self._asked_before(request) if answer.content is not None else None
         if url_id is not None:
-            self._crawl.settle_visit(url_id, answer, flight.payload)
+            self._crawl.fetches.settle_visit(url_id, answer, flight.payload)
 
     def _asked_before(self, request: Request) -> int | None:
         """Return the id of the URL that *request*, which goes past the filter of duplicates, asked for once more.

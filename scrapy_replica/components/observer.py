@@ -49,7 +49,7 @@ class Observer:
             flight.url_id = crawl.enter_fetched(request.url, found_on.url_id if found_on is not None else None)
         if response.status != 200:
             via = request.meta.get("redirect_urls", ())
-            crawl.observe_failure(flight.url_id, response.status, None, via, size=flight.size)
+            crawl.fetches.observe_failure(flight.url_id, response.status, None, via, size=flight.size)
             return None
         flight.elements = elements_of(response)
         is_read = self._is_to_be_read(response, flight.url_id)
@@ -57,9 +57,9 @@ class Observer:
         is_known = extension.has_frontier and extension.revalidation.is_known(response, flight, page)
         was_given = is_known and crawl.revisits.reusable(flight.url_id) is not None
         if is_known and not crawl.store.pages.is_unread(flight.url_id):
-            observation = crawl.observe_again(page, flight.url_id, depth)
+            observation = crawl.fetches.observe_again(page, flight.url_id, depth)
         else:
-            observation = crawl.observe(page, flight.url_id, depth, flight.size)
+            observation = crawl.fetches.observe(page, flight.url_id, depth, flight.size)
             if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
                 extension.flush()
             doubt_topic(crawl)
@@ -73,7 +73,7 @@ class Observer:
             return True
         if not isinstance(response, HtmlResponse) or FORM in response.meta:
             return True
-        return crawl.is_to_be_read(response.url, url_id, all_text(tree_of(response)))
+        return crawl.fetches.is_to_be_read(response.url, url_id, all_text(tree_of(response)))
 
     def read(self, response: Response, observation: Observation) -> None:
         """Read the page of *response* if it was not, and each page from now on: a callback asks what they say."""
@@ -82,7 +82,7 @@ class Observer:
             return
         with self._extension.stopping("%s cannot be read", response):
             page = self._extension.pages.of(response)
-            observation.novelty, observation.twin = self._crawl.duplicates.judge(page, observation.url_id, None)
+            observation.novelty, observation.twin = self._crawl.duplicates.find_twin(page, observation.url_id, None)
             observation.page = page
 
     def observe_unchanged(self, response: Response) -> None:
@@ -106,7 +106,7 @@ class Observer:
         """Take note of *items*, as hashes, that the callback made of a page so far."""
         if self._extension.error is None:
             with self._extension.stopping("Nothing can be learnt from the items of %s", observation.page.url):
-                self._crawl.add_items(observation, items)
+                self._crawl.fetches.add_items(observation, items)
 
     def follow_more(self, observation: Observation) -> bool:
         """Enter the next links of a page that has very many; tell whether there are more."""
@@ -126,14 +126,14 @@ class Observer:
         while self.follow_more(observation):  # its callback raised before all were entered
             pass
         try:
-            self._crawl.end_callback(observation, callback_of(request), asks_more=flight.asks_more)
+            self._crawl.fetches.end_callback(observation, callback_of(request), asks_more=flight.asks_more)
             self._end_if_enough()
         except StoreError:
             raise
         except Exception:
             logger.exception("Nothing can be learnt from what the spider made of %s", observation.page.url)
             self._crawl.counts["page/error"] += 1
-            self._crawl.forget(observation.page.host)
+            self._crawl.fetches.forget(observation.page.host)
 
     def _end_if_enough(self) -> None:
         """Close the crawl when it has found what ``REPLICA_STOP_AT`` asks for; what waits stays in the job."""
@@ -149,13 +149,13 @@ class Observer:
         crawl.counts["page/error"] += 1
         _observations.pop(response, None)
         with self._extension.stopping():
-            crawl.forget(host_of(response.url))
+            crawl.fetches.forget(host_of(response.url))
             assert response.request is not None
             flight = self._flights.of(response.request)
             flight.answer, flight.observation, flight.elements = None, None, ()
             if flight.url_id is None or not self._extension.has_frontier:
                 flight.url_id = crawl.enter_fetched(response.request.url)  # that row was taken back as well
-            crawl.observe_failure(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
+            crawl.fetches.observe_failure(flight.url_id, response.status, f"cannot be observed: {type(error).__name__}")
 
     def keep_known(self, response: Response) -> None:
         """Have written what is known of *response*, if it is kept."""

@@ -114,7 +114,7 @@ class LateOutputMiddleware(Middleware):
                 given = {id(item) for item in items}
                 self._extension.crawl.counts["usage/items_left_out"] += len(given)
         requests = [request for request in requests if not self._is_too_far(found_on, request)]
-        left_out = self._judge(found_on, asked_by, requests) if requests else set[int]()
+        left_out = self._decide_safely(found_on, asked_by, requests) if requests else set[int]()
         if left_out and self.IS_EARLY:
             self._stats.max_value("request_depth_max", found_on.observation.depth + 1)  # as Scrapy would have
         return (output for output in outputs if id(output) not in left_out and id(output) not in given)
@@ -167,7 +167,7 @@ class LateOutputMiddleware(Middleware):
         if items:
             self._extension.observer.add_items(found_on.observation, items)
 
-    def _judge(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
+    def _decide_safely(self, found_on: _FoundOn, asked_by: Request, requests: list[Request]) -> set[int]:
         """Score and decide about *requests*; return the ids of those that nothing would come of."""
         extension = self._extension
         with extension.stopping("The requests found on %s are entered unjudged", found_on.observation.page.url):
@@ -176,10 +176,10 @@ class LateOutputMiddleware(Middleware):
             flight.asks_more = flight.asks_more or self._asks_more(found_on, requests)
             if any(request.dont_filter for request in requests):
                 extension.revalidation.mark_unfinished(asked_by)  # they are not asked again by themselves
-            return self._weigh(found_on, requests)
+            return self._score_and_decide(found_on, requests)
         return set()
 
-    def _weigh(self, found_on: _FoundOn, requests: list[Request]) -> set[int]:
+    def _score_and_decide(self, found_on: _FoundOn, requests: list[Request]) -> set[int]:
         crawl, flights = self._extension.crawl, self._extension.flights
         observation, own = found_on.observation, found_on.links
         left_out = outsiders(crawl.scope, observation.page, requests, own)
@@ -193,11 +193,11 @@ class LateOutputMiddleware(Middleware):
             for request, score in new:
                 flight = flights.of(request)
                 flight.found_on, flight.score = observation, score
-                if not self._decide(found_on, request, flight):
+                if not self._decide_one(found_on, request, flight):
                     left_out.add(id(request))
         return left_out
 
-    def _decide(self, found_on: _FoundOn, request: Request, flight: Flight) -> bool:
+    def _decide_one(self, found_on: _FoundOn, request: Request, flight: Flight) -> bool:
         """Decide about *request*; ``False`` if it is dropped here, where another scheduler is in use."""
         extension, observation, permission = self._extension, found_on.observation, permission_of(request)
         if permission is Permission.EXEMPT:
@@ -222,7 +222,7 @@ class LateOutputMiddleware(Middleware):
             return False
         of_request = self._extension.fingerprints.of_request
         keys = {of_request(request) for request in made_up if form_of(request.url) not in found_on.forms}
-        return self._extension.crawl.made_requests.add(found_on.observation.url_id, keys)
+        return self._extension.crawl.fetches.made_requests.add(found_on.observation.url_id, keys)
 
     def _is_seen(self, request: Request, score: float) -> bool:
         extension = self._extension
@@ -238,7 +238,7 @@ class LateOutputMiddleware(Middleware):
         """Carry out a decision where another scheduler is in use; ``False`` if the request is dropped."""
         decision = as_guess(self._extension.flights.of(request).decision or FETCH)
         if decision.action is Action.DROP:
-            self._extension.crawl.intake.enter([(new, decision)])
+            self._extension.crawl.frontier.enter([(new, decision)])
             return False
         if decision.action is Action.DEMOTE:
             if request.priority > 0:  # the user wants it before others

@@ -70,7 +70,7 @@ class ReplicaScheduler(BaseScheduler):
         self._rests: dict[str, float] = {}
         """Slots that rest because their hosts asked for it, and until when, in seconds since the epoch."""
         self._plain = PlainJob(crawler, extension.crawl.store)
-        self._filters = Filters(crawler, self._crawl.intake, extension.fingerprints, self._plain)
+        self._filters = Filters(crawler, self._crawl.frontier, extension.fingerprints, self._plain)
         self.df = self._filters.shown
         """What other code may ask whether a request was asked for."""
         self.mqs: Sized = () if self._is_stored else self
@@ -177,15 +177,15 @@ class ReplicaScheduler(BaseScheduler):
             await maybe_deferred_to_future(closing)
 
     def has_pending_requests(self) -> bool:
-        is_pending = self._turns.take(self._is_pending)
+        is_pending = self._turns.run(self._draw_late_or_end)
         return self._extension.error is None if is_pending is None else is_pending
 
-    def _is_pending(self) -> bool:
+    def _draw_late_or_end(self) -> bool:
         recorder, shared = self._extension.recorder, self._extension.shared_crawl
         if recorder is not None and recorder.is_busy:
             return True
         if shared is not None:
-            return not shared.are_through()
+            return not shared.end_if_idle()
         if self._crawl.is_pending:
             return True
         # Asked when nothing is on its way any more: what the verdicts rest on is looked at once more.
@@ -245,7 +245,7 @@ class ReplicaScheduler(BaseScheduler):
             slot=slot,
         )
         via = request.meta.get("redirect_urls") or [None]
-        entered = self._crawl.intake.enter([(new, decision)], via=via[-1])[0]
+        entered = self._crawl.frontier.enter([(new, decision)], via=via[-1])[0]
         if found_on is not None and permission < Permission.AS_ASKED:
             self._crawl.outlinks.note(found_on, [(new, entered.decision)])
         return entered.is_waiting
@@ -277,7 +277,7 @@ class ReplicaScheduler(BaseScheduler):
     # Out
 
     def next_request(self) -> Request | None:
-        request = self._turns.take(self._next)
+        request = self._turns.run(self._next)
         if request is not None:
             self._turns.went_on()
         return request
@@ -306,14 +306,14 @@ class ReplicaScheduler(BaseScheduler):
             logger.warning(
                 "%s was asked for by a request that an earlier run had in memory only; it is lost", taken.url
             )
-            self._crawl.observe_failure(taken.id, None, type(error).__name__)
+            self._crawl.fetches.observe_failure(taken.id, None, type(error).__name__)
             if taken.parent is not None:
                 self._crawl.store.revisits.forget_terms([taken.parent])
             self._urls.drop(taken.id)  # a link may find it anew, and then it comes back
             return None
         except Exception as error:
             logger.exception("The request of %s cannot be made again; did its callback go away?", taken.url)
-            self._crawl.observe_failure(taken.id, None, type(error).__name__)
+            self._crawl.fetches.observe_failure(taken.id, None, type(error).__name__)
             self._urls.finish([taken.id])
             return None
 

@@ -89,7 +89,7 @@ class SharedCrawl:
         self._looks += 1
         update = self._store.listen()
         if update is not None:
-            self._crawl.apply_remote(update)
+            self._crawl.remote.apply(update)
             if self._crawl.has_work:
                 self.is_idle = False
         if self._looks % TELL_EVERY == 0:
@@ -103,7 +103,7 @@ class SharedCrawl:
         is_heard = bool(self._is_idle) and self._looks > self._idle_since
         return is_heard and self._store.are_all_idle
 
-    def are_through(self) -> bool:
+    def end_if_idle(self) -> bool:
         """Tell whether the crawl is over; asked when nothing is on its way in this process.
 
         The process that leads looks once more at what the verdicts rest on when all have nothing to do.

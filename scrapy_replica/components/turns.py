@@ -36,7 +36,7 @@ class Turns:
         """Take note that something was given out."""
         self._n_faults = 0
 
-    def take(self, turn: Callable[[], T]) -> T | None:
+    def run(self, turn: Callable[[], T]) -> T | None:
         """Return what *turn* returns; ``None`` where it fails, or the crawl is at its end."""
         if self._extension.error is not None:
             return None

@@ -23,13 +23,8 @@ class Crawl(Parts):
     """The parts of a crawl, and what goes through several of them."""
 
     def _begin(self) -> None:
-        self._fetches = fetches = Fetches(self)
-        self.observe, self.observe_again = fetches.observe, fetches.observe_again
-        self.observe_failure, self.settle_visit = fetches.observe_failure, fetches.settle_visit
-        self.is_to_be_read, self.add_items = fetches.is_to_be_read, fetches.add_items
-        self.made_requests = fetches.made_requests
-        self.end_callback, self.open_to, self.forget = fetches.end_callback, fetches.open_to, fetches.forget
-        self.apply_remote = RemoteUpdates(self, fetches).apply
+        self.fetches = Fetches(self)
+        self.remote = RemoteUpdates(self, self.fetches)
         self.is_behind = False
         """:meth:`take` stopped in the middle, so that nothing stalls; it wants to be called again."""
         self.orders.add(MARK, self._mark, url=str, is_relevant=bool)
@@ -50,7 +45,7 @@ class Crawl(Parts):
         """
         has_obeyed = False
         if self.store.is_leader:
-            self.claims.mirrors_ended(self.replicas.expire())
+            self.claims.lift_mirrors(self.replicas.expire())
             has_obeyed = self.orders.obey()
         self.store.commit()
         return has_obeyed
@@ -63,35 +58,37 @@ class Crawl(Parts):
         """
 
         def added(url: str) -> None:
-            self.open_to(host_of(url))
+            self.fetches.open_to(host_of(url))
             on_seed(url)
 
-        Steering(self.store, self.scope, self.intake, self.claims, self.orders, self.revisits.ask_wanted, on_seed=added)
+        Steering(
+            self.store, self.scope, self.frontier, self.claims, self.orders, self.revisits.ask_wanted, on_seed=added
+        )
         self.obey()
         if not self.store.is_shared:
             self.checks.begin()
 
     # Where another scheduler is in use
 
-    def enter_fetched(self, url: str, found_on: int | None = None) -> int:
+    def enter_fetched(self, url: str, parent: int | None = None) -> int:
         """Return the id of *url*, which another scheduler fetched: it is done.
 
-        *found_on* is the id of the page that it was found on.
+        *parent* is the id of the page that it was found on.
         """
-        url_id = self._enter_done(url, found_on)
+        url_id = self._enter_done(url, parent)
         self.store.urls.finish([url_id])
         return url_id
 
     def record_decision(self, url: str, decision: Decision) -> None:
         """Write *decision* down about a URL that another scheduler fetches all the same, once for each reason."""
-        decision = self.intake.draw(url, self.intake.key(url), decision)
+        decision = self.frontier.draw(url, self.frontier.key(url), decision)
         url_id = self._enter_done(url)
         if decision.reason is not None and not self.store.ledger.knows(url_id, decision.reason):
             self.log.record(url_id, url, decision)
 
-    def _enter_done(self, url: str, found_on: int | None = None) -> int:
+    def _enter_done(self, url: str, parent: int | None = None) -> int:
         """Return the id of *url*, which is not to be given out."""
-        new = NewUrl(url, host_of(url), self.intake.key(url), parent=found_on, is_dropped=True)
+        new = NewUrl(url, host_of(url), self.frontier.key(url), parent=parent, is_dropped=True)
         return self.store.urls.discover([new])[0][0]
 
     def _mark(self, what: Mapping[str, Any]) -> None:
@@ -110,14 +107,14 @@ class Crawl(Parts):
     def has_to_learn(self) -> bool:
         """Whether there is something to do for :meth:`learn_anew`: a span for nothing would take 15 us a response."""
         return (self.store.is_leader and self.active_learning.has_work) or self.runner.has_to_learn(
-            self._fetches.n_pages
+            self.fetches.n_pages
         )
 
     def learn_anew(self) -> None:
         """Learn the topic anew where that is due, before each page, in a span of its own that no page takes back."""
         if self.store.is_leader:
             self.active_learning.work()
-        self.outlinks.rescore(self.runner.learn_anew(self._fetches.n_pages))
+        self.outlinks.rescore(self.runner.learn_anew(self.fetches.n_pages))
 
     def enter_listed(self, listed: Sequence[tuple[str, float | None]]) -> None:
         """Enter URLs that a site's own list names, one link from the seeds, and when they changed, where it says so."""
@@ -127,17 +124,17 @@ class Crawl(Parts):
             if (outside := self.scope.outside(url, host)) is not None:
                 self.scope.count(outside)
                 continue
-            new = NewUrl(url, host, self.intake.key(url), depth=1)
+            new = NewUrl(url, host, self.frontier.key(url), depth=1)
             asked.append((new, self.policy.decide(url, host, Permission.MOVE, "")))
-        self.intake.enter(asked)
-        self.revisits.ask_modified((self.intake.key(url), at) for url, at in listed if at is not None)
+        self.frontier.enter(asked)
+        self.revisits.ask_modified((self.frontier.key(url), at) for url, at in listed if at is not None)
 
     # The frontier
 
     def take(self) -> UrlRow | None:
         """Lease the best waiting URL of the ready slots that may still be fetched, as things stand by now."""
-        self.late_samples.look_back()
-        self.intake.stand_ins.withdraw(self.restorer.work())
+        self.late_samples.sample_doubted()
+        self.frontier.unrequested.forget_unneeded(self.restorer.work())
         self.revisits.work()
         self.dust.work()
         self.is_behind = False
@@ -151,7 +148,7 @@ class Crawl(Parts):
                 taken = taken._replace(is_demoted=True)  # it is fetched whatever only demotes it
             if (decision := self._left_out(taken)) is not None:
                 self.scope_check.leave_out(taken, decision)
-            elif self.intake.decide_again(taken):
+            elif self.frontier.decide_again(taken):
                 return taken
             if is_check:
                 self.checks.end(taken.id, is_content=False)
@@ -162,7 +159,7 @@ class Crawl(Parts):
         """Read anew what is held of hosts that other processes had until now."""
         for host in self.store.urls.claimed():
             self.replicas.read_again(host)
-            self._fetches.forget_counts(host)
+            self.fetches.forget_counts(host)
 
     def _left_out(self, taken: UrlRow) -> Decision | None:
         """Return why a URL whose turn has come does not belong to the crawl any more; ``None`` if it does."""

@@ -34,7 +34,7 @@ class Fetches:
         self._duplicates, self._reading, self._forms = parts.duplicates, parts.reading, parts.forms
         self._repetition, self._revisits, self._replicas = parts.repetition, parts.revisits, parts.replicas
         self._own_names, self._rules, self._dust, self._guard = parts.own_names, parts.rules, parts.dust, parts.guard
-        self._intake, self._claims, self._restorer = parts.intake, parts.claims, parts.restorer
+        self._frontier, self._claims, self._restorer = parts.frontier, parts.claims, parts.restorer
         self._evidence, self._probes, self._scope_check = parts.evidence, parts.probes, parts.scope_check
         self._outlinks, self._recent_links = parts.outlinks, parts.recent_links
         self._has_topic = parts.config.topic is not None
@@ -53,12 +53,12 @@ class Fetches:
             return self._observe_unread(page, url_id, depth, size)
         relevance = self._runner.relevance.of(page)
         before = None if self._store.urls.is_first(url_id) else self._store.pages.judgement(url_id)
-        novelty, twin = self._duplicates.judge(page, url_id, before)
+        novelty, twin = self._duplicates.find_twin(page, url_id, before)
         if twin is not None:
             self._reading.found()
-        found_on = self._store.urls.row(url_id).parent
+        parent = self._store.urls.row(url_id).parent
         is_new = self._duplicates.is_news(page, novelty)
-        is_news = self._guard.is_news(page, url_id, found_on, novelty, is_new)
+        is_news = self._guard.is_news(page, url_id, parent, novelty, is_new)
         row = self._row_of(page, url_id, size)._replace(
             signature=page.signature,
             simhash=page.simhash,
@@ -76,7 +76,7 @@ class Fetches:
         self._note_host(page)
         if before is None:
             self.n_pages += 1
-            self._guard.count(page.url, page.host, found_on, is_novel=is_news)
+            self._guard.count(page.url, page.host, parent, is_novel=is_news)
             if novelty is Novelty.NOVEL:
                 self._repetition.add(page)
                 self._active_learning.add(page, url_id, relevance)
@@ -84,7 +84,7 @@ class Fetches:
         self._counts["page/collected"] += is_collected
         observation = Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_collected)
         observation.is_changed = before is not None and before[0] != page.signature
-        self.apply_findings(observation, *self._replicas.observe(page, traces))
+        self.note_findings(observation, *self._replicas.observe(page, traces))
         self._duplicates.add(page)  # until now the index says whether a page before it has its text
         self._end_observing(observation)
         self._counts["page/relevant"] += relevance > 0.5
@@ -112,7 +112,7 @@ class Fetches:
         self._end_observing(observation)
         return observation
 
-    def apply_findings(self, found_on: Observation | None, findings: Findings, urls: Iterable[ProbeUrl] = ()) -> None:
+    def note_findings(self, found_on: Observation | None, findings: Findings, urls: Iterable[ProbeUrl] = ()) -> None:
         """Take note of what came to light about hosts, and of the pages to ask for."""
         self._counts["host/blocked"] += len(findings.verdicts)
         self._counts["host/conflicts"] += sum(pair.doubt is Doubt.CONFLICT for pair in findings.uncertain)
@@ -145,7 +145,7 @@ class Fetches:
     def observe_again(self, page: Page, url_id: int, depth: int) -> Observation:
         """Return what is known of a page that says what it said before; nothing else of it is entered anew."""
         self._store.pages.set_statements(url_id, to_json(page.statements))
-        novelty, twin = self._duplicates.judge(page, url_id, self._store.pages.judgement(url_id))
+        novelty, twin = self._duplicates.find_twin(page, url_id, self._store.pages.judgement(url_id))
         relevance, is_new = self._runner.relevance.of(page), self._duplicates.is_news(page, novelty)
         return Observation(page, url_id, depth, relevance, novelty, twin, is_new, is_known=True)
 
@@ -215,10 +215,10 @@ class Fetches:
                 self._store.items.keep(observation.url_id, observation.items)
                 self.made_requests.brought(observation.url_id, observation.items)
                 told = self._replicas.add_page_items(observation.page, observation.url_id, observation.items)
-                self.apply_findings(None, told)
+                self.note_findings(None, told)
             if observation.gives_news:
                 # Its page seemed to repeat another one, and does not.
-                dropped = {self._intake.key(url): url for url in observation.dropped}
+                dropped = {self._frontier.key(url): url for url in observation.dropped}
                 self._restorer.restore_urls(dropped, Restoration(Why.ITEM))
             self._evidence.end_callback(observation, callback, asks_more=asks_more or observation.gives_news)
             self._scope_check.check_news()
@@ -243,7 +243,7 @@ class Fetches:
         if is_absent(status):
             self._replicas.add_missing(self._store.urls.url_of(url_id))
         self._revisits.note_failing(url_id)
-        found = self._store.urls.find([self._intake.key(url) for url in via])
+        found = self._store.urls.find([self._frontier.key(url) for url in via])
         for failed_id in (url_id, *(known.id for known in found.values())):
             # What cannot be observed, with a status of 200, may have been entered all the same.
             is_asked, is_new = failed_id == url_id, status != HTTPStatus.OK and self._store.urls.is_first(failed_id)
@@ -259,7 +259,7 @@ class Fetches:
         if location is not None:
             self._evidence.add_redirect(url_id, [known.id for known in found.values()], location, callback)
             if self._scope.may_stand(location):
-                self.apply_findings(None, self._replicas.add_redirect(self._store.urls.url_of(url_id), location))
+                self.note_findings(None, self._replicas.add_redirect(self._store.urls.url_of(url_id), location))
         if status is None or status >= MISSING:
             self._runner.unproductive(self._store.urls.url_of(url_id))
         self._counts["page/failed" if status is None else "page/other"] += 1

@@ -60,18 +60,18 @@ class Policy:
         host: str,
         permission: Permission = Permission.MOVE,
         callback: str = "",
-        found_on: int | None = None,
+        parent: int | None = None,
     ) -> Decision:
         """Return what is done with *url* on *host*, which *callback* is to get, less the samples.
 
-        *found_on* is the id of the page that it was found on. Nothing is drawn or written; the URL is remembered as one
+        *parent* is the id of the page that it was found on. Nothing is drawn or written; the URL is remembered as one
         that was met, by its scheme and by what stands in the places of rules.
         """
         if permission is Permission.EXEMPT:
             return FETCH
         if (pattern := self._scope.excluded_by(url, host)) is not None:
             return excluded(pattern)
-        decision = self._of_url(url, host, permission, callback, found_on)
+        decision = self._of_url(url, host, permission, callback, parent)
         other = decision.url or decision.representative
         # What is not asked for can stand for something only where it was fetched before, or where a person says so: it
         # is left out on the canonical host then, by what holds there.
@@ -84,7 +84,7 @@ class Policy:
     def _may_ask(self, url: str) -> bool:
         return self._scope.may_stand(url) and not self._guard.is_full(host_of(url))
 
-    def _of_url(self, url: str, host: str, permission: Permission, callback: str, found_on: int | None) -> Decision:
+    def _of_url(self, url: str, host: str, permission: Permission, callback: str, parent: int | None) -> Decision:
         block = self._replicas.block_of(url, host)
         if block is not None and permission is Permission.MOVE and has_secret(url):
             permission = Permission.STAY
@@ -103,9 +103,9 @@ class Policy:
             return self._blocked(block, host, callback)
         if permission is Permission.MOVE and (found := self._fetched_on_copy(url, host, callback)) is not None:
             return found
-        if permission is Permission.MOVE and (found := self._same_elsewhere(url, host, callback, found_on)) is not None:
+        if permission is Permission.MOVE and (found := self._same_elsewhere(url, host, callback, parent)) is not None:
             return found
-        if (rejection := self._guard.rejection_of(url, host, found_on)) is not None:
+        if (rejection := self._guard.rejection_of(url, host, parent)) is not None:
             return self._by_guard(rejection, host)
         return FETCH
 
@@ -156,7 +156,7 @@ class Policy:
             # What a person ordered stands, whatever the canonical host shows: it is no target that brings it back.
             decision = self._by_verdict(verdict, Reason.MANUAL_BLOCK)
             told = {**decision.evidence, "url": target} if target is not None else decision.evidence
-            return self._rewritten(replace(decision, evidence=told), target)
+            return self._with_rewrite(replace(decision, evidence=told), target)
         if target is None or self._states.is_missing(target) or not self._replicas.shares(verdict.canonical, callback):
             return FETCH
         decision = replace(self._by_verdict(verdict), representative=target, n_agreed=verdict.n_aligned)
@@ -166,9 +166,9 @@ class Policy:
             if self._claims.is_refuted(unshared):
                 return FETCH
             decision = replace(decision, claims=(*decision.claims, unshared))
-        return self._rewritten(decision, target)
+        return self._with_rewrite(decision, target)
 
-    def _rewritten(self, decision: Decision, url: str | None) -> Decision:
+    def _with_rewrite(self, decision: Decision, url: str | None) -> Decision:
         if url is None or self._config.mode is Mode.OBSERVE:
             return decision
         action = Action.REWRITE if decision.action is Action.DROP else decision.action
@@ -201,11 +201,11 @@ class Policy:
         n_agreed = min(verdict.n_aligned for verdict in verdicts)
         return replace(self._by_verdict(verdicts[0]), claims=claims, representative=target, n_agreed=n_agreed)
 
-    def _same_elsewhere(self, url: str, host: str, callback: str, found_on: int | None) -> Decision | None:
+    def _same_elsewhere(self, url: str, host: str, callback: str, parent: int | None) -> Decision | None:
         """Return the decision about *url* whose page is fetched by another URL."""
         if not self._config.dust or has_secret(url):
             return None
-        found = self._other_urls.same_of(url, host, callback, found_on)
+        found = self._other_urls.same_of(url, host, callback, parent)
         if found is None or not self._replicas.shares(host, callback):
             return None
         reason, same = found
@@ -244,17 +244,17 @@ class Policy:
             is_gate=hit.is_gate,
             is_rule_chain=hit.is_rule_chain,
         )
-        return decision if hit.is_fetched else self._rewritten(decision, hit.target)
+        return decision if hit.is_fetched else self._with_rewrite(decision, hit.target)
 
-    def waits(self, url: str, host: str, callback: str) -> None:
+    def note_waiting(self, url: str, host: str, callback: str) -> None:
         """Take note that *url* on *host* is to be fetched as it stands, for *callback*.
 
         Whoever comes back asks for names without a session.
         """
         if not self._config.revisit:
-            self._rules.waits(url, host, callback)
+            self._rules.note_waiting(url, host, callback)
 
-    def rewritten(self, url: str, host: str, callback: str) -> str:
+    def rewrite_target(self, url: str, host: str, callback: str) -> str:
         """Return the URL that is fetched in place of *url* as the rules in force stand; *url* itself if none is."""
         hit = self._rules.hit(url, host, callback)
         decision = self._by_rule(hit, host) if hit is not None else FETCH

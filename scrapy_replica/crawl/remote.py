@@ -54,7 +54,7 @@ class RemoteUpdates:
     def apply(self, update: RemoteUpdate) -> None:
         """Apply what the store's ``listen`` gave, several times a second and in no span; what follows is committed."""
         before = self._fetches.n_pages
-        self._store.added.ids.update(update.added)
+        self._store.unrequested.ids.update(update.unrequested)
         self._fetches.n_pages += self._apply(update)
         if self._fetches.n_pages // READ_AGAIN > before // READ_AGAIN:
             self._active_learning.read_again()
@@ -114,8 +114,8 @@ class RemoteUpdates:
         for found in self._store.urls.found(url_ids):
             callback = self._payloads.callback(found.payload) if found.parent is not None else None
             self._replicas.add_url(found.url, found.host, callback)
-            if found.found_on is not None and found.found_on != found.host:
-                self._replicas.add_link(found.host, found.found_on)
+            if found.linking_host is not None and found.linking_host != found.host:
+                self._replicas.add_link(found.host, found.linking_host)
 
     # Pages
 
@@ -129,7 +129,7 @@ class RemoteUpdates:
                 self._add_remote_page(page)
             elif page.mark is not None:
                 found = self._replicas.add_items(page.url, page.host, PageMark.unpack(page.mark))
-                self._fetches.apply_findings(None, found)
+                self._fetches.note_findings(None, found)
             self._rules.add_remote_page(page)
         return is_first
 
@@ -148,7 +148,7 @@ class RemoteUpdates:
         if page.mark is not None:
             mark = PageMark.unpack(page.mark)
             found = self._replicas.add_page(observation.page, mark, neighbours, page.fetched_at)
-            self._fetches.apply_findings(observation, *found)
+            self._fetches.note_findings(observation, *found)
         self._evidence.add_page(observation, is_own=False)
         if self._store.is_leader:
             self._probes.add_page()

@@ -110,17 +110,17 @@ class CrawlScope:
 
     def links_of(self, page: Page) -> PageLinks:
         """Return what tells which links of *page* belong to the crawl."""
-        return PageLinks(self._scope, page, partial(self.leave_out, found_on=page.host))
+        return PageLinks(self._scope, page, partial(self.leave_out, linking_host=page.host))
 
     def count(self, outside: Outside, n: int = 1) -> None:
         self._left_out[outside.value] += n
         self._counts[f"scope/{outside.value}"] += n
 
-    def leave_out(self, outside: Outside, url: str, found_on: str) -> None:
-        """Take note that a link to *url* on a page of the host *found_on* was left out."""
+    def leave_out(self, outside: Outside, url: str, linking_host: str) -> None:
+        """Take note that a link to *url* on a page of the host *linking_host* was left out."""
         self.count(outside)
         # The pages of a host lead to its parts; to thousands of others lead pages of whoever likes.
-        if outside in {Outside.NOT_INCLUDED, Outside.EXCLUDED} and host_of(url) == found_on:
+        if outside in {Outside.NOT_INCLUDED, Outside.EXCLUDED} and host_of(url) == linking_host:
             self.note(url)
 
     def note(self, url: str) -> None:

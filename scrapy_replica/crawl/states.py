@@ -44,7 +44,7 @@ class UrlStates:
         known = self.of(url)
         if known is None or known.state not in FOUND:
             return False
-        return known.state is not State.WAITING or known.id not in self._store.added.ids
+        return known.state is not State.WAITING or known.id not in self._store.unrequested.ids
 
     def is_fetched(self, url: str) -> bool:
         known = self.of(url)

@@ -9,7 +9,7 @@ from typing import Any
 from scrapy_replica.address import host_of
 from scrapy_replica.claim import Claim, Kind
 from scrapy_replica.crawl.claims.claims import Claims
-from scrapy_replica.crawl.intake import Intake
+from scrapy_replica.crawl.frontier import Frontier
 from scrapy_replica.crawl.orders import Orders
 from scrapy_replica.crawl.scope import CrawlScope
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, NewUrl, Permission, State
@@ -34,7 +34,7 @@ class Steering:
         self,
         store: CrawlDB,
         scope: CrawlScope,
-        intake: Intake,
+        frontier: Frontier,
         claims: Claims,
         orders: Orders,
         again: Callable[[int], bool],
@@ -42,7 +42,7 @@ class Steering:
         on_seed: Callable[[str], None],
     ) -> None:
         self._store, self._scope = store, scope
-        self._intake, self._claims, self._again, self._on_seed = intake, claims, again, on_seed
+        self._frontier, self._claims, self._again, self._on_seed = frontier, claims, again, on_seed
         for order in store.orders.done(SEEDS):
             self._met(order.what)
         done = sorted((*store.orders.done(PAUSE), *store.orders.done(RESUME)), key=lambda order: order.id)
@@ -65,7 +65,7 @@ class Steering:
         urls = self._met(what)
         seeds = [self._seed(url) for url in urls]
         known = self._store.urls.find([seed.key for seed in seeds if seed.key is not None])
-        n_asked = sum(one.is_waiting for one in self._intake.enter([(seed, FETCH) for seed in seeds]))
+        n_asked = sum(one.is_waiting for one in self._frontier.enter([(seed, FETCH) for seed in seeds]))
         n_asked += sum(self._again(one.id) for one in known.values() if one.state is State.DONE)
         n_known = len(urls) - n_asked
         return f"{counted(n_known, 'of them was', 'of them were')} known before" if n_known else None
@@ -78,7 +78,7 @@ class Steering:
         return urls
 
     def _seed(self, url: str) -> NewUrl:
-        return NewUrl(url, host_of(url), self._intake.key(url), URGENT, permission=Permission.EXEMPT)
+        return NewUrl(url, host_of(url), self._frontier.key(url), URGENT, permission=Permission.EXEMPT)
 
     def _exclude(self, what: Mapping[str, Any]) -> None:
         """Exclude a pattern, or lift one and let what it excluded come back."""

@@ -20,11 +20,11 @@ from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.settling import Settling
 from scrapy_replica.crawl.decision_log import DecisionLog
+from scrapy_replica.crawl.frontier import Frontier
 from scrapy_replica.crawl.given import Clock, KeyOf, Payloads
 from scrapy_replica.crawl.hosts.own_names import OwnNames
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
-from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.links.outlinks import Outlinks
 from scrapy_replica.crawl.links.recent_links import RecentLinks
 from scrapy_replica.crawl.order.beginning import WITHOUT_TOPIC
@@ -124,7 +124,7 @@ class Parts:
             self.states,
             OtherUrls(self.states, self.own_names, self.permalinks, self.schemes, self.rules),
         )
-        self.intake = Intake(
+        self.frontier = Frontier(
             store,
             self.policy,
             self.samples,
@@ -143,9 +143,9 @@ class Parts:
         self.claims = Claims(store, self.replicas, self.rules, self.restorer, self.counts)
         settling = Settling(self.samples, self.replicas, store, key, self.revisits.is_stale)
         self.scope_check = ScopeCheck(store, self.scope, self.replicas, self.claims, settling, self.log, key)
-        self.fallback = Fallback(store, self.intake, self.replicas, self.schemes, self.samples)
-        self.probes = Probes(store, self.intake, self.reading, self.counts)
-        look_ahead = LookAhead(store, self.intake, self.samples, self.guard, self.payloads)
+        self.fallback = Fallback(store, self.frontier, self.replicas, self.schemes, self.samples)
+        self.probes = Probes(store, self.frontier, self.reading, self.counts)
+        look_ahead = LookAhead(store, self.frontier, self.samples, self.guard, self.payloads)
         self.late_samples = LateSamples(
             store, self.samples, self.replicas, self.claims, self.restorer, self.fallback, look_ahead, settling
         )
@@ -164,7 +164,7 @@ class Parts:
             store,
             self.runner,
             self.policy,
-            self.intake,
+            self.frontier,
             self.scope,
             self.revisits,
             self.replicas,

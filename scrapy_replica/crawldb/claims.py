@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from scrapy_replica.claim import Claim, Kind, Standing, Work
 from scrapy_replica.crawldb.contract import State
-from scrapy_replica.crawldb.held import Held
+from scrapy_replica.crawldb.key_set import KeySet
 from scrapy_replica.crawldb.pages import MISSING
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED
@@ -67,7 +67,7 @@ class SuppressedTable(Table):
     def __init__(self, connection: Connection, urls: UrlTable, *, is_own: bool) -> None:
         super().__init__(connection)
         self._urls = urls
-        self._representatives = Held(connection, "suppressed", "representative", is_own=is_own)
+        self._representatives = KeySet(connection, "suppressed", "representative", is_own=is_own)
 
     def enter(self, rows: Iterable[Suppressed]) -> None:
         values = [(row.id, str(row.claim), row.representative) for row in rows]
@@ -131,7 +131,7 @@ class SuppressedTable(Table):
         rows = self._read("SELECT claim, representative FROM suppressed WHERE url = ? ORDER BY claim", (url_id,))
         return [Suppressed(url_id, Claim.read(name), key) for name, key in rows]
 
-    def standing(self, key: int | None) -> int | None:
+    def final_representative(self, key: int | None) -> int | None:
         """Return the id of the URL whose page stands in the end for the one with that *key*, or is its own; ``None``
         where nothing is known.
         """
@@ -194,7 +194,7 @@ class SuppressedTable(Table):
         return [*map(Work.read, self._column("SELECT work FROM work ORDER BY id"))]
 
 
-class AddedTable(Table):
+class UnrequestedTable(Table):
     """One row for each URL that the add-on asked for by itself, and for each *beyond*: only pages of these lead there.
 
     What was saved is so many fetches less. Their ids are held in memory, because every URL that is entered asks.
@@ -203,17 +203,17 @@ class AddedTable(Table):
     @cached_property
     def ids(self) -> set[int]:
         """The ids of those asked for; what other processes wrote is added by who hears of it."""
-        return {*self._column("SELECT url FROM added WHERE NOT is_beyond")}
+        return {*self._column("SELECT url FROM unrequested WHERE NOT is_beyond")}
 
     @cached_property
     def beyond(self) -> set[int]:
         """The ids of those beyond: 90 bytes each, most of a crawl where each URL that is made up begins a session."""
-        return {*self._column("SELECT url FROM added WHERE is_beyond")}
+        return {*self._column("SELECT url FROM unrequested WHERE is_beyond")}
 
     def enter(self, url_id: int, *, is_beyond: bool = False) -> None:
         """Write down that nothing asked for the URL of that id, or only what *is beyond*."""
         (self.beyond if is_beyond else self.ids).add(url_id)
-        self._write("INSERT OR IGNORE INTO added VALUES (?, ?)", (url_id, is_beyond))
+        self._write("INSERT OR IGNORE INTO unrequested VALUES (?, ?)", (url_id, is_beyond))
 
     def leads_beyond(self, url_id: int | None) -> bool:
         """Tell whether what the page of that id leads to is beyond, unless another page leads there."""
@@ -232,7 +232,7 @@ class AddedTable(Table):
         if url_id in self.ids or url_id in self.beyond:
             self.ids.discard(url_id)
             self.beyond.discard(url_id)
-            self._write("DELETE FROM added WHERE url = ?", (url_id,))
+            self._write("DELETE FROM unrequested WHERE url = ?", (url_id,))
 
 
 class ClaimTable(Table):

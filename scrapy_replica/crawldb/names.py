@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from scrapy_replica.crawldb.held import Held
+from scrapy_replica.crawldb.key_set import KeySet
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.table import Table
 
@@ -14,7 +14,7 @@ class NameTable(Table):
 
     def __init__(self, connection: Connection, *, is_own: bool) -> None:
         super().__init__(connection)
-        self._keys = Held(connection, "names", "key", is_own=is_own)
+        self._keys = KeySet(connection, "names", "key", is_own=is_own)
 
     def enter(self, key: int, url_id: int, callback: str) -> None:
         """Write down that the page of that URL (its id), which *callback* got, says that *key* is a URL of its own.

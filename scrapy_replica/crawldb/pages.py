@@ -170,7 +170,7 @@ class PageTable(Table):
     def set_mark(self, url_id: int, mark: bytes) -> None:
         self._write("UPDATE pages SET mark = ? WHERE url = ?", (mark, url_id))
 
-    def judge(self, url_id: int, relevance: float) -> None:
+    def set_relevance(self, url_id: int, relevance: float) -> None:
         self._write("UPDATE pages SET relevance = ? WHERE url = ?", (relevance, url_id))
 
     def statements(self, url_id: int) -> str | None:
@@ -223,7 +223,7 @@ class PageTable(Table):
         rows = [RemotePage(*row) for url_id in url_ids for row in self._read(sql, (url_id,))]
         return [row if row.simhash is None else row._replace(simhash=row.simhash % (1 << 64)) for row in rows]
 
-    def found_on(self, host: str, most: int) -> list[str]:
+    def linking_hosts(self, host: str, most: int) -> list[str]:
         """Return other hosts, at most *most*, whose pages a URL fetched on *host* was first found on."""
         return self._column(
             "SELECT DISTINCT hosts.name FROM pages JOIN urls ON urls.id = pages.url"

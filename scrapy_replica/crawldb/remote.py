@@ -33,7 +33,7 @@ class RemoteUpdate:
     """Hosts of seeds that were entered."""
     visits: list[int] = field(default_factory=list)
     """Numbers of the visits that they added, first added first."""
-    added: set[int] = field(default_factory=set)
+    unrequested: set[int] = field(default_factory=set)
     """Ids of the URLs that are fetched for the add-on's sake, and that nothing asked for."""
     forms: set[str] = field(default_factory=set)
     """Hosts whose forms or query terms changed."""
@@ -76,5 +76,5 @@ class FoundUrl(NamedTuple):
     payload: bytes | None
     parent: int | None
     """Id of the page that it was found on."""
-    found_on: str | None
+    linking_host: str | None
     """Host of that page."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb.reader import VerdictView
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, WAITING
-from scrapy_replica.crawldb.sqlite.status import HELD, TRAFFIC, ViewReader
+from scrapy_replica.crawldb.sqlite.status import LAST_DROP_REASON, TRAFFIC, ViewReader
 from scrapy_replica.crawldb.sqlite.table import OF_HOST
 from scrapy_replica.crawldb.status import Traffic
 from scrapy_replica.decision import SAVING, Reason
@@ -141,10 +141,10 @@ BUDGETS = ", ".join(f"'{reason.value}'" for reason in (Reason.TRAP_BUDGET, Reaso
 SAVERS = ", ".join(f"'{reason.value}'" for reason in SAVING)
 
 SAVED = (
-    "SELECT urls.host, COUNT(*), COUNT(known_size), COALESCE(SUM(known_size), 0) FROM (SELECT held.url,"
+    "SELECT urls.host, COUNT(*), COUNT(known_size), COALESCE(SUM(known_size), 0) FROM (SELECT last_drop.url,"
     f" (SELECT MAX(size) FROM suppressed JOIN urls AS other ON other.key = representative"
-    "  JOIN pages ON pages.url = other.id AND pages.status = 200 WHERE suppressed.url = held.url) AS known_size"
-    f" FROM ({HELD}) AS held WHERE reason IN ({SAVERS})) AS saved"
+    "  JOIN pages ON pages.url = other.id AND pages.status = 200 WHERE suppressed.url = last_drop.url) AS known_size"
+    f" FROM ({LAST_DROP_REASON}) AS last_drop WHERE reason IN ({SAVERS})) AS saved"
     f" JOIN urls ON urls.id = saved.url WHERE urls.state = {DROPPED} GROUP BY urls.host"
 )
 """Host, URLs of it that were not fetched, those of them whose representative has a size, and the sum of these."""
@@ -211,7 +211,7 @@ class ResultReader(ViewReader):
             "SELECT name, reason, COALESCE(json_extract(evidence, '$.kind'), ''),"
             " COALESCE(json_extract(evidence, '$.prefix'), ''), COUNT(*),"
             f" SUM(state = {DROPPED}), SUM(state = {WAITING} AND is_demoted), urls.url, MIN(urls.id)"
-            f" FROM ({last}) AS held JOIN urls ON urls.id = held.url JOIN hosts ON hosts.id = urls.host"
+            f" FROM ({last}) AS last_drop JOIN urls ON urls.id = last_drop.url JOIN hosts ON hosts.id = urls.host"
             " GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 4"
         )
         return [TrapView(host, Reason(reason), *fields) for host, reason, *fields, _ in rows]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from scrapy_replica.claim import Claim, Kind
-from scrapy_replica.crawldb.held import Held
+from scrapy_replica.crawldb.key_set import KeySet
 from scrapy_replica.crawldb.pages import OWN
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.table import Table
@@ -69,8 +69,8 @@ class SampleTable(Table):
 
     def __init__(self, connection: Connection, *, is_own: bool = False) -> None:
         super().__init__(connection)
-        self._urls = Held(connection, "samples", "url", is_own=is_own)
-        self._representatives = Held(connection, "samples", "representative", is_own=is_own)
+        self._urls = KeySet(connection, "samples", "url", is_own=is_own)
+        self._representatives = KeySet(connection, "samples", "representative", is_own=is_own)
 
     def enter(self, samples: Iterable[Sample]) -> list[Sample]:
         """Write *samples* down and return those that are new; one that is known stays what it is."""
@@ -116,7 +116,7 @@ class SampleTable(Table):
         mirror. What nothing else led to was fetched for the add-on's sake.
         """
         sql = (
-            "SELECT r.parent FROM added CROSS JOIN urls AS r ON r.id = added.url"
+            "SELECT r.parent FROM unrequested CROSS JOIN urls AS r ON r.id = unrequested.url"
             " CROSS JOIN pages AS one ON one.url = r.id JOIN urls AS p ON p.id = r.parent"
             " LEFT JOIN pages AS twin ON twin.url = one.twin"
             f" WHERE p.host <> r.host AND ({OWN} OR twin.host <> r.host)"

@@ -166,7 +166,7 @@ class Status(NamedTuple):
     tested: Mapping[Reason, Tested]
     claims: ClaimFigures
     coverage: Coverage
-    added: int
+    unrequested: int
     """URLs that are fetched for the add-on's sake, and that nothing asked for."""
     beyond: int
     """URLs that only pages of these, or of one another, lead to, and that were fetched or dropped."""
@@ -194,7 +194,7 @@ class Status(NamedTuple):
         URLs that are not fetched, less those that are fetched in their place or to decide about them, and less what
         only these lead to: a URL without its session begins another one.
         """
-        return max(0, sum(self.saved.values()) - self.added - self.beyond)
+        return max(0, sum(self.saved.values()) - self.unrequested - self.beyond)
 
     @property
     def saved_share(self) -> float:

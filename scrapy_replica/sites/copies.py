@@ -84,7 +84,7 @@ class Copies:
         copies = [v for v in self.of(kept.name) if v.canonical_prefix == prefix][:_MAX_MEMBERS]
         return [(kept, prefix), *((self._candidates.host(verdict.copy), verdict.copy_prefix) for verdict in copies)]
 
-    def rewritten(self, host: str, path: str) -> tuple[str, str] | None:
+    def canonical_place(self, host: str, path: str) -> tuple[str, str] | None:
         """Return the host and path that stand for *path* (with its query) of the copy *host*.
 
         None if *host* is no copy, or if the canonical is not known to have a page there.

@@ -81,7 +81,7 @@ class Rooms:
             self.guard.rejection_of(url, page.host)
             self.know(url, page.host)
         url_id = self.know(page.url, page.host)
-        novelty, twin = self.duplicates.judge(page, url_id, None)
+        novelty, twin = self.duplicates.find_twin(page, url_id, None)
         traces = self.replicas.traces_of(page)
         assert traces is not None
         row = Fetched(url_id, time.time(), 200, None, page.signature, page.simhash, page.words, page.title)

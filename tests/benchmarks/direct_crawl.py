@@ -155,7 +155,7 @@ class DirectCrawl:
 
     def _enter_seed(self) -> None:
         url = self._web.url(0)
-        self.crawl.intake.enter([(NewUrl(url, host_of(url), self.crawl.intake.key(url)), FETCH)])
+        self.crawl.frontier.enter([(NewUrl(url, host_of(url), self.crawl.frontier.key(url)), FETCH)])
 
     def _fill(self, turns: Turns) -> None:
         """Take URLs until as many are in flight as may be."""
@@ -199,13 +199,13 @@ class DirectCrawl:
             crawl.learn_anew()
         with crawl.store.span():
             if page is None:
-                crawl.observe_failure(taken.id, 404, None)
+                crawl.fetches.observe_failure(taken.id, 404, None)
                 return
             with turns.part("observe"):
-                observation = crawl.observe(page, taken.id, taken.depth)
+                observation = crawl.fetches.observe(page, taken.id, taken.depth)
             with turns.part("follow"):
                 crawl.outlinks.follow(observation, page.links)
-        crawl.end_callback(observation)
+        crawl.fetches.end_callback(observation)
 
     def _obey(self, turns: Turns) -> None:
         if time.monotonic() - self._looked > ORDERS_SECONDS:

@@ -112,12 +112,12 @@ def pages(_: ExitStack) -> Callable[[bytes], object]:
         if not isinstance(response, TextResponse):
             response = TextResponse(url, body=response.body, headers=response.headers, request=response.request)
         page = page_from_response(response, crawl.config, statements=statements.of(response))
-        crawl.intake.enter([(NewUrl(url, HOST, crawl.intake.key(url)), FETCH)])
-        row = crawl.store.urls.find([crawl.intake.key(url)])[crawl.intake.key(url)]
+        crawl.frontier.enter([(NewUrl(url, HOST, crawl.frontier.key(url)), FETCH)])
+        row = crawl.store.urls.find([crawl.frontier.key(url)])[crawl.frontier.key(url)]
         with crawl.store.span():
-            seen = crawl.observe(page, row.id, 0, len(response.body))
+            seen = crawl.fetches.observe(page, row.id, 0, len(response.body))
             crawl.outlinks.follow(seen, page.links)
-        crawl.end_callback(seen)
+        crawl.fetches.end_callback(seen)
         crawl.store.urls.finish([row.id])
         assert crawl.store.pages.has_page(row.id)
         if isinstance(response, HtmlResponse):

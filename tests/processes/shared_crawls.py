@@ -53,14 +53,14 @@ class OneOf:
 
     def seed(self, *urls):
         crawl = self.crawl
-        new = [NewUrl(url, host_of(url), crawl.intake.key(url), permission=Permission.EXEMPT) for url in urls]
-        crawl.intake.enter([(one, FETCH) for one in new])
+        new = [NewUrl(url, host_of(url), crawl.frontier.key(url), permission=Permission.EXEMPT) for url in urls]
+        crawl.frontier.enter([(one, FETCH) for one in new])
         self.store.commit()
 
     def listen(self):
         """Take up what the others wrote."""
         if (news := self.store.listen()) is not None:
-            self.crawl.apply_remote(news)
+            self.crawl.remote.apply(news)
             self.store.commit()
         return news
 
@@ -86,13 +86,13 @@ class OneOf:
             crawl.learn_anew()
         if isinstance(found, int):
             with self.store.span():
-                crawl.observe_failure(taken.id, found, None)
+                crawl.fetches.observe_failure(taken.id, found, None)
         else:
             page = self._page_of(taken.url, found)
             with self.store.span():
-                observation = crawl.observe(page, taken.id, taken.depth)
+                observation = crawl.fetches.observe(page, taken.id, taken.depth)
                 crawl.outlinks.follow(observation, page.links)
-            crawl.end_callback(observation)
+            crawl.fetches.end_callback(observation)
         self.store.urls.finish([taken.id])
         self.store.commit()
 

@@ -13,7 +13,7 @@ from redis_server import RedisServer
 from scrapy_replica.claim import Claim, Work
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.ids import Ids
-from scrapy_replica.crawldb.redis.mirror import LOCAL_META, URLS, Mirror, pack, unpack
+from scrapy_replica.crawldb.redis.local_tables import LOCAL_META, URLS, LocalTables, pack, unpack
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
@@ -51,7 +51,7 @@ class Pair:
 
     def __init__(self):
         self.one, self.other = SqliteCrawlDB(None), SqliteCrawlDB(None)
-        self.mirror, self.heard = Mirror(self.one.connection), Mirror(self.other.connection)
+        self.mirror, self.heard = LocalTables(self.one.connection), LocalTables(self.other.connection)
 
     def ship(self):
         changes = ship(self.mirror, self.heard)
@@ -150,7 +150,7 @@ def carry_out(connection, step):
 @given(st.lists(st.lists(st.tuples(st.booleans(), st.lists(steps(COLUMNS), max_size=6)), max_size=3)))
 def test_whatever_is_written_comes_to_the_others(commits):
     with closing(Connection(None)) as one, closing(Connection(None)) as other:
-        mirror, heard = Mirror(one), Mirror(other)
+        mirror, heard = LocalTables(one), LocalTables(other)
         for spans in commits:
             before = dict(one.read("SELECT id, state FROM urls").fetchall())
             for fails, written in spans:

@@ -113,14 +113,14 @@ class TestOneJudgement:
         """Else a page of the canonical host would not tell that a copy is not the only one that leads there."""
         first, second = crawls(mirrors()).all
         url = "http://a.example/1"
-        new = NewUrl(url, "a.example", first.crawl.intake.key(url))
-        first.crawl.intake.enter([(new, FETCH)], are_added=True)
+        new = NewUrl(url, "a.example", first.crawl.frontier.key(url))
+        first.crawl.frontier.enter([(new, FETCH)], are_unrequested=True)
         first.store.commit()
         second.listen()
-        assert len(second.store.added.ids) == 1
+        assert len(second.store.unrequested.ids) == 1
         second.seed(url)
         first.listen()
-        assert second.store.added.ids == set()
+        assert second.store.unrequested.ids == set()
         assert not first.store.connection.read("SELECT url FROM added").fetchall()
 
     def test_a_page_is_near_to_what_another_process_fetched(self, crawls):
@@ -153,11 +153,11 @@ def follow(one, url):
     """Let *one* decide about a link to *url*, and return the decision."""
     crawl, host = one.crawl, host_of(url)
     decision = crawl.policy.decide(url, host)
-    return crawl.intake.enter([(NewUrl(url, host, crawl.intake.key(url)), decision)])[0].decision
+    return crawl.frontier.enter([(NewUrl(url, host, crawl.frontier.key(url)), decision)])[0].decision
 
 
 def state(one, url):
-    key = one.crawl.intake.key(url)
+    key = one.crawl.frontier.key(url)
     return one.store.urls.find([key])[key].state
 
 
@@ -263,9 +263,9 @@ class TestRaces:
         claim, url = Claim(Kind.TRAP, "a.example", "calendar"), "http://a.example/dropped"
         both = crawls({url: html(text_of("own"))})
         leader, follower = both.all
-        key = leader.crawl.intake.key(url)
+        key = leader.crawl.frontier.key(url)
         dropped = Decision(Action.DROP, Action.DROP, Reason.TRAP_BUDGET, claims=(claim,))
-        leader.crawl.intake.enter([(NewUrl(url, "a.example", key), dropped)])
+        leader.crawl.frontier.enter([(NewUrl(url, "a.example", key), dropped)])
         for number, one in enumerate((leader, follower)):
             draw_other(one, number, claim)
         follower.listen()
@@ -319,7 +319,7 @@ class TestRaces:
 def draw_other(one, number, claim):
     """Let *one* fetch a sample of *claim* that turns out to be another page."""
     url = f"http://a.example/{number}/"
-    url_id = one.store.urls.discover([NewUrl(url, "a.example", one.crawl.intake.key(url))])[0][0]
+    url_id = one.store.urls.discover([NewUrl(url, "a.example", one.crawl.frontier.key(url))])[0][0]
     decision = Decision(Action.FETCH, Action.DROP, Reason.TRAP_BUDGET, claims=(claim,), is_sampled=False)
     one.crawl.samples.enter(url_id, url, decision)
     one.crawl.samples.settle(url_id, Outcome.OTHER)
@@ -365,7 +365,7 @@ class TestRules:
         number = self.enter_rule(follower)
         leader.listen()
         if end == "disable":
-            leader.crawl.claims.rule_ended(leader.crawl.rules.disable(number), Why.ENDED)
+            leader.crawl.claims.restore_after_rule(leader.crawl.rules.disable(number), Why.ENDED)
         else:
             leader.store.rules.update(number, Standing.REFUTED, 9, 9, 3)
         leader.store.commit()
@@ -424,10 +424,10 @@ class TestOrders:
     def test_a_seed_of_one_process_is_in_the_scope_of_all(self, crawls):
         both = crawls({}, config=Config(scope=Reach.HOSTS))
         leader, follower = both.all
-        leader.crawl.open_to("a.example")
+        leader.crawl.fetches.open_to("a.example")
         leader.store.commit()
         follower.listen()
-        follower.crawl.open_to("s.example")
+        follower.crawl.fetches.open_to("s.example")
         follower.store.commit()
         assert leader.crawl.scope.outside("http://s.example/1", "s.example") is not None
         leader.listen()
@@ -673,7 +673,7 @@ def test_a_host_that_comes_over_is_counted_anew(crawls):
     both = crawls(web, config=Config(explore=0.0, host_pages=10))
     first, second = both.all
     first.seed("http://a.example/0")
-    urls = [NewUrl(url, "a.example", first.crawl.intake.key(url), depth=1) for url in web]
+    urls = [NewUrl(url, "a.example", first.crawl.frontier.key(url), depth=1) for url in web]
     first.store.urls.discover(urls)
     assert first.turn()
     second.listen()

@@ -30,17 +30,17 @@ class ByHand:
 
     def _block(self, what: Mapping[str, Any]) -> None:
         prefixes = what.get("copy_prefix", ""), what.get("canonical_prefix", "")
-        self._claims.mirrors_ended(self._replicas.block(what["host"], what["canonical"], *prefixes))
+        self._claims.lift_mirrors(self._replicas.block(what["host"], what["canonical"], *prefixes))
         self._scope.open_to(what["canonical"])  # which is to bring what the other has
 
     def _allow(self, what: Mapping[str, Any]) -> None:
-        self._claims.mirrors_ended(self._replicas.allow(what["host"]))
+        self._claims.lift_mirrors(self._replicas.allow(what["host"]))
 
     def _keep_apart(self, what: Mapping[str, Any]) -> None:
-        self._claims.mirrors_ended(self._replicas.keep_apart(what["host"], what["other"]))
+        self._claims.lift_mirrors(self._replicas.keep_apart(what["host"], what["other"]))
 
     def _impose(self, what: Mapping[str, Any]) -> str:
         return f"rule {self._rules.impose(Rule.from_dict(what['rule']))}"
 
     def _disable(self, what: Mapping[str, Any]) -> None:
-        self._claims.rule_ended(self._rules.disable(what["id"]), Why.ENDED)
+        self._claims.restore_after_rule(self._rules.disable(what["id"]), Why.ENDED)

@@ -38,17 +38,17 @@ class Claims:
     def refute(self, claims: Iterable[Claim]) -> None:
         for claim in claims:
             if claim.kind is Kind.MIRROR:
-                self.mirror_ended(self._replicas.refute(claim), Why.REFUTED)
+                self.restore_after_mirror(self._replicas.refute(claim), Why.REFUTED)
                 # It has pages of its own: those of its pages that say the same may lead to them.
                 self.refute([Claim(Kind.LINKS, claim.of, claim.subject)])
             elif claim.kind is Kind.RULE:
-                self.rule_ended(self._rules.refute(int(claim.subject)), Why.REFUTED)
+                self.restore_after_rule(self._rules.refute(int(claim.subject)), Why.REFUTED)
             elif claim.kind in TESTED and not self._store.claims.is_refuted(claim):  # a user's limit is no belief
                 self._store.claims.refute(claim)
                 self._counts[f"sample/ended/{reason_of(claim).value}"] += 1
                 self._restorer.bring_back(claim, Restoration(Why.REFUTED, str(claim)))
 
-    def mirror_ended(self, verdict: Verdict | None, why: Why, what: str | None = None) -> None:
+    def restore_after_mirror(self, verdict: Verdict | None, why: Why, what: str | None = None) -> None:
         """Let come back what a mirror suppressed that was withdrawn; nothing where it was not in force.
 
         :param why: what ended it: samples (``REFUTED``), or the scope, which left out *what* (``LEFT_OUT``).
@@ -57,12 +57,12 @@ class Claims:
             self._counts["host/withdrawn"] += 1
             self._restorer.bring_back(verdict.claim, Restoration(why, what or str(verdict.claim)))
 
-    def mirrors_ended(self, verdicts: Iterable[Verdict]) -> None:
+    def lift_mirrors(self, verdicts: Iterable[Verdict]) -> None:
         """Let come back what mirrors suppressed that a person or their age ended."""
         for verdict in verdicts:
             self.lift(verdict.claim)
 
-    def rule_ended(self, watched: WatchedRule | None, why: Why) -> None:
+    def restore_after_rule(self, watched: WatchedRule | None, why: Why) -> None:
         """Let come back what a rewrite rule suppressed; nothing if it did not act.
 
         :param why: samples refuted it, or a person switched it off (``ENDED``).

@@ -12,9 +12,9 @@ from scrapy_replica.claim import Claim, Kind, Why
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.settling import compared
+from scrapy_replica.crawl.frontier import Frontier
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.hosts.schemes import Schemes
-from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawldb.contract import CrawlDB, Known, Permission, State, UrlRow
 from scrapy_replica.crawldb.samples import Stratum
@@ -71,8 +71,10 @@ class Fallback:
     and its twin by https.
     """
 
-    def __init__(self, store: CrawlDB, intake: Intake, replicas: Replicas, schemes: Schemes, samples: Samples) -> None:
-        self._store, self._intake, self._samples = store, intake, samples
+    def __init__(
+        self, store: CrawlDB, frontier: Frontier, replicas: Replicas, schemes: Schemes, samples: Samples
+    ) -> None:
+        self._store, self._frontier, self._samples = store, frontier, samples
         self._replicas, self._schemes = replicas, schemes
         self._asked: dict[int, Asked] = {}
         """Id of a URL on a mirror, or by the other scheme -> what it is asked for."""
@@ -95,14 +97,14 @@ class Fallback:
             return
         for other in elsewhere:
             is_unlinked = self._found(other) is None and self._is_led_to(row, other)
-            if is_unlinked and not self._intake.ask_as_sample(row, other, is_late=False):
+            if is_unlinked and not self._frontier.ask_as_sample(row, other, is_late=False):
                 self._make_room()
                 self.unlinked[host_of(other)].appendleft(Unlinked(row, other))
 
     def sample_late(self, one: Unlinked) -> bool:
         """Take one that was not drawn as a sample in any case; tell whether it is asked for."""
         self.unlinked[host_of(one.url)].remove(one)
-        return self._intake.ask_as_sample(one.row, one.url, is_late=True)
+        return self._frontier.ask_as_sample(one.row, one.url, is_late=True)
 
     def ask_again(self, host: str) -> bool:
         """Ask for what failed on *host* before a claim acted that may suppress what leads to it.
@@ -207,12 +209,12 @@ class Fallback:
 
     def _found(self, url: str) -> Known | None:
         """Return what is known of *url*, unless nothing but a test asked for it."""
-        key = self._intake.key(url)
+        key = self._frontier.key(url)
         known = self._store.urls.known(key)
-        return known if known is not None and known.id not in self._store.added.ids else None
+        return known if known is not None and known.id not in self._store.unrequested.ids else None
 
     def _enter(self, failed: UrlRow, url: str, *, is_repeat: bool) -> bool:
-        asked_id = self._intake.ask_elsewhere(failed, url, Why.REPEATS if is_repeat else Why.GONE)
+        asked_id = self._frontier.enter_in_place_of(failed, url, Why.REPEATS if is_repeat else Why.GONE)
         if asked_id is None:
             return False
         self._await(failed, asked_id, is_repeat=is_repeat)

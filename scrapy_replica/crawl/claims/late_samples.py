@@ -98,7 +98,7 @@ class LateSamples:
         self._look_further()
         self._claims.refute(self._settling.settle_left())
         self._claims.refute(self._settling.settle_brought([*self._pages_for_pages()]))
-        is_asked = self.look_back() | self._restorer.has_work | self._look_into_traps()
+        is_asked = self.sample_doubted() | self._restorer.has_work | self._look_into_traps()
         for verdict in self._replicas.holding():
             for claim in (verdict.claim, verdict.claim._replace(kind=Kind.FETCHED)):
                 is_asked |= self._draw_of(claim, Reason.REPLICA_HOST, verdict.n_aligned)
@@ -231,7 +231,7 @@ class LateSamples:
         for url_id in self._store.samples.leading_further():
             self._claims.refute(self._samples.overturn(url_id))
 
-    def look_back(self) -> bool:
+    def sample_doubted(self) -> bool:
         """Ask for some of what doubted claims suppressed; tell whether any is asked for.
 
         Until something spoke against them too little of it was fetched.

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from scrapy_replica.address import host_of
+from scrapy_replica.crawl.frontier import Frontier
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl
-from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB
@@ -33,8 +33,8 @@ class Probes:
     What waits is lost with the process: it is thought of again, or was not needed.
     """
 
-    def __init__(self, store: CrawlDB, intake: Intake, reading: Reading, counts: Counter[str]) -> None:
-        self._store, self._intake, self._reading, self._counts = store, intake, reading, counts
+    def __init__(self, store: CrawlDB, frontier: Frontier, reading: Reading, counts: Counter[str]) -> None:
+        self._store, self._frontier, self._reading, self._counts = store, frontier, reading, counts
         self.may_enter = False
         """The spider follows links by itself, so that a page it did not ask for does no harm to its callbacks."""
         self._pages = self._free_at = store.pages.count(EARLY_PAGES)
@@ -44,10 +44,10 @@ class Probes:
     def add_of_mirrors(self, urls: Iterable[ProbeUrl], found_on: Observation) -> None:
         self._mirrors.extend(WaitingProbe(url, found_on.depth + 1, found_on.url_id) for url in urls)
 
-    def add_of_rules(self, forms: Iterable[str], depth: int, found_on: int) -> None:
+    def add_of_rules(self, forms: Iterable[str], depth: int, parent: int) -> None:
         """Take probes that decide about a rewrite rule, thought of at a page of that *depth* and id."""
         urls = (ProbeUrl(form, host_of(form), is_known=True) for form in forms)
-        self._rules.extend(WaitingProbe(url, depth + 1, found_on) for url in urls)
+        self._rules.extend(WaitingProbe(url, depth + 1, parent) for url in urls)
 
     def add_page(self) -> None:
         """Take note that a page was fetched, and ask for those whose turn it is."""
@@ -71,5 +71,5 @@ class Probes:
     def _ask(self, probe: WaitingProbe) -> bool:
         page = probe.page
         if page.is_known:
-            return self._store.urls.rescore({self._intake.key(page.url): URGENT}) > 0
-        return self.may_enter and self._intake.ask_for(page.url, page.host, depth=probe.depth, parent=probe.parent)
+            return self._store.urls.rescore({self._frontier.key(page.url): URGENT}) > 0
+        return self.may_enter and self._frontier.ask_for(page.url, page.host, depth=probe.depth, parent=probe.parent)

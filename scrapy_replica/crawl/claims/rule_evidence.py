@@ -42,16 +42,16 @@ class RuleEvidence:
         *is_told*: its row says that it is gone.
         """
         rules = [int(claim.subject) for claim in claims if claim.kind is Kind.RULE]
-        self._dust.gone(url, rules, is_told=is_told)
+        self._dust.note_gone(url, rules, is_told=is_told)
 
     def add_led_to_news(self, row: UrlRow, rules: set[int]) -> None:
         """Take note that a page that *rules* take for another one alone led to news."""
         self._apply(self._dust.led_to_news(row.url, rules), row.depth, row.id)
 
-    def _apply(self, findings: DustFindings, depth: int, found_on: int) -> None:
-        """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *found_on* (its id)."""
+    def _apply(self, findings: DustFindings, depth: int, parent: int) -> None:
+        """Draw the consequences of what rules showed on a page, at a *depth*, of the URL *parent* (its id)."""
         for watched in findings.ended:
-            self._claims.rule_ended(watched, Why.REFUTED)
+            self._claims.restore_after_rule(watched, Why.REFUTED)
         for settled in findings.settled:
             self._claims.refute(self._settle(settled))
             if settled.image_id is not None:
@@ -60,9 +60,9 @@ class RuleEvidence:
         for rules in findings.disputed:
             self._claims.lift(of_rules(rules)[0])
         for watched in findings.doubted:
-            self._samples.doubted.setdefault(Claim(Kind.RULE, str(watched.id)), found_on)
+            self._samples.doubted.setdefault(Claim(Kind.RULE, str(watched.id)), parent)
         self._counts["dust/begun"] += len(set(findings.begun))
-        self._probes.add_of_rules(findings.probes, depth, found_on)
+        self._probes.add_of_rules(findings.probes, depth, parent)
         self._probes.ask()
 
     def _settle(self, settled: Settled) -> list[Claim]:

@@ -53,7 +53,7 @@ class ScopeCheck:
             for verdict in self._replicas.judged_copies_of(host):
                 copies = (self._replicas.url_on_copy(verdict, url) for url in urls)
                 if any(other is not None and self._scope.may_stand(other) for other in copies):
-                    self._claims.mirror_ended(self._replicas.refute(verdict.claim), Why.LEFT_OUT, host)
+                    self._claims.restore_after_mirror(self._replicas.refute(verdict.claim), Why.LEFT_OUT, host)
 
     def _restore_for(self, key: int, url: str) -> None:
         """Let come back what was suppressed in favour of *url*: what it leads to, or itself, is left out."""

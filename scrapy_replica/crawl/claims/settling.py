@@ -101,7 +101,7 @@ class Settling:
         a URL that nothing asked for: all that it leads to has names of its own.
         """
         row = self._store.urls.row(url_id)
-        if row.parent is None or url_id in self._store.added.beyond:
+        if row.parent is None or url_id in self._store.unrequested.beyond:
             return None
         if self._is_beyond_copy(row.url, row.host, row.parent):
             return row.parent
@@ -132,7 +132,7 @@ class Settling:
     def add_failure(self, url_id: int) -> list[Claim]:
         """Take note that a URL brought no page; return the claims that this refuted."""
         # What nothing leads to need not be there: nobody misses it.
-        outcome = Outcome.UNREAD if url_id in self._store.added.ids else Outcome.FAILED
+        outcome = Outcome.UNREAD if url_id in self._store.unrequested.ids else Outcome.FAILED
         refuted = self._samples.settle(url_id, outcome) if self._open(url_id) else []
         for sample in self._awaiting(self._store.urls.key_of(url_id)):
             refuted += self._compare(sample, sample.id, url_id, is_away=self._store.pages.has_page(url_id))
@@ -168,7 +168,7 @@ class Settling:
         """
         refuted, items = [], self._store.items
         for url_id, key in (one for claim in claims for one in self._store.samples.with_brought(claim)):
-            if (other_id := self._store.suppressed.standing(key)) is None:
+            if (other_id := self._store.suppressed.final_representative(key)) is None:
                 continue
             theirs = items.brought(other_id) | (items.of_page(other_id) or frozenset())
             if goes_beyond(items.brought(url_id), theirs):
@@ -204,7 +204,7 @@ class Settling:
         waiting = self._store.samples.awaiting(key) if key is not None else []
         left = [one for at in (url_id, *waiting) for one in self._samples.open_of(at)]
         for one in (one for one in left if one.claim.kind in {Kind.RULE, Kind.RULES}):
-            other = self._store.suppressed.standing(one.representative)
+            other = self._store.suppressed.final_representative(one.representative)
             if other is not None and has_page(one.id) and has_page(other) and not self._is_stale(other):
                 self._samples.settle(one.id, Outcome.UNREAD, one.claim)
 
@@ -303,7 +303,7 @@ class Settling:
         If it does not, what dropped the representative may be wrong as well as what *sample* tests: the representative
         is fetched to tell. Left open, two dozen of 50 samples of a mirror whose links all have a ``ref`` told nothing.
         """
-        other_id = self._store.suppressed.standing(sample.representative)
+        other_id = self._store.suppressed.final_representative(sample.representative)
         other = self._store.pages.trace(other_id) if other_id is not None else None
         if other is None or other_id is None or other_id == url_id or other_id in self._under_way:
             return []

@@ -104,9 +104,9 @@ class SuppressedUrls:
         one of them.
         """
         rule = self._changed_by(row.claim) if row.claim.kind is Kind.RULE else None
-        if rule is None or (standing := self._store.suppressed.standing(row.representative)) is None:
+        if rule is None or (other_id := self._store.suppressed.final_representative(row.representative)) is None:
             return True
-        return rule.taken(form_of(url)) != rule.taken(form_of(self._store.urls.url_of(standing)))
+        return rule.taken(form_of(url)) != rule.taken(form_of(self._store.urls.url_of(other_id)))
 
     def _changed_by(self, claim: Claim) -> ChangedUrls | None:
         """Return what the rule of *claim* changes; ``None`` where another process proposed it a moment ago."""

@@ -160,7 +160,7 @@ class Replicas:
 
     def _canonical_url(self, url: str, verdict: Verdict) -> str | None:
         path = path_of(url)
-        known = self.detector.copies.rewritten(verdict.copy, path)
+        known = self.detector.copies.canonical_place(verdict.copy, path)
         canonical, target = known or (verdict.canonical, moved(path, verdict.copy_prefix, verdict.canonical_prefix))
         origin = self.detector.candidates.host(canonical).origin
         return origin + target if origin and target else None

@@ -51,7 +51,7 @@ class StoredEvidence:
         return evidence
 
     def linking_hosts(self, host: str) -> list[str]:
-        return self._db.pages.found_on(host, MAX_LINKING)
+        return self._db.pages.linking_hosts(host, MAX_LINKING)
 
     def near_texts(self, host: str, path: str, simhash: int) -> list[NearText]:
         """Return the pages of other hosts near the page at the normalised *path* of *host*."""

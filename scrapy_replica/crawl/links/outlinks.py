@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from scrapy_replica.address import host_of
+from scrapy_replica.crawl.frontier import Frontier
 from scrapy_replica.crawl.hosts.replicas import Replicas
-from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.links.recent_links import RecentLinks
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.order.strategy_runner import StrategyRunner
@@ -34,14 +34,14 @@ class Outlinks:
         store: CrawlDB,
         runner: StrategyRunner,
         policy: Policy,
-        intake: Intake,
+        frontier: Frontier,
         scope: CrawlScope,
         revisits: Revisits,
         replicas: Replicas,
         recent_links: RecentLinks,
         counts: Counter[str],
     ) -> None:
-        self._store, self._runner, self._policy, self._intake = store, runner, policy, intake
+        self._store, self._runner, self._policy, self._frontier = store, runner, policy, frontier
         self._scope, self._revisits, self._replicas = scope, revisits, replicas
         self._recent_links, self._counts = recent_links, counts
         self.unshown: set[int] = set()
@@ -56,16 +56,16 @@ class Outlinks:
 
     def rescore(self, scores: dict[str, float]) -> None:
         """Give URLs that were found so far their new *scores*, and what is fetched in their place as well."""
-        urls = {self._intake.key(url): url for url in scores}
+        urls = {self._frontier.key(url): url for url in scores}
         for key, known in self._store.urls.find(urls).items():
             if known.state is State.DROPPED:
-                target, score = self._intake.representative_of(urls[key]), scores[urls[key]]
+                target, score = self._frontier.representative_of(urls[key]), scores[urls[key]]
                 scores[target] = max(score, scores.get(target, score))
         self._move(scores)
 
     def _move(self, scores: Mapping[str, float]) -> None:
         if scores:
-            self._store.urls.rescore({self._intake.key(url): score for url, score in scores.items()})
+            self._store.urls.rescore({self._frontier.key(url): score for url, score in scores.items()})
             self._recent_links.update(scores)
 
     def follow(self, observation: Observation, links: Sequence[Link]) -> None:
@@ -74,7 +74,7 @@ class Outlinks:
         Those of a page that nothing asked for wait for its callback to end (:meth:`follow_held`).
         """
         is_first = not (observation.is_known or observation.held)
-        if links and is_first and self._store.added.leads_beyond(observation.url_id):
+        if links and is_first and self._store.unrequested.leads_beyond(observation.url_id):
             observation.held = links
             return
         is_open = self._scope.is_open
@@ -88,7 +88,7 @@ class Outlinks:
         new = [(link.url, score) for link, score in scored if not self.is_seen(link.url, score)]
         with self._policy.looked_up([url for url, _ in new]):
             asked = [self._link(observation, url, score) for url, score in new]
-        entered = self._intake.enter(asked)
+        entered = self._frontier.enter(asked)
         self.note(observation, [(new, one.decision) for (new, _), one in zip(asked, entered, strict=True)])
 
     def follow_held(self, observation: Observation, *, is_repeat: bool) -> None:
@@ -109,14 +109,14 @@ class Outlinks:
 
     def follow_new(self, observation: Observation, links: Sequence[Link]) -> None:
         """Enter those of the *links* of a page that was observed before which nothing is known of."""
-        keys = [self._intake.key(link.url) for link in links]
-        known = self._intake.find_asked(set(keys))
+        keys = [self._frontier.key(link.url) for link in links]
+        known = self._frontier.find_asked(set(keys))
         new = [link for link, key in zip(links, keys, strict=True) if key not in known]
         if new:
             self.follow(observation, new)
 
     def _link(self, observation: Observation, url: str, score: float) -> tuple[NewUrl, Decision]:
-        host, key = host_of(url), self._intake.key(url)
+        host, key = host_of(url), self._frontier.key(url)
         new = NewUrl(url, host, key, score, depth=observation.depth + 1, parent=observation.url_id)
         return new, self._policy.decide_link(observation, url, host, Permission.MOVE, callback="")
 

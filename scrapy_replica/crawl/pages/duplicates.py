@@ -42,7 +42,7 @@ class Duplicates:
             return None
         return page.signature is not None and not self._pages.by_signature(page.signature, 1)
 
-    def judge(self, page: Page, url_id: int, before: Judgement | None) -> tuple[Novelty, PageRow | None]:
+    def find_twin(self, page: Page, url_id: int, before: Judgement | None) -> tuple[Novelty, PageRow | None]:
         """Say what *page* is beside the pages before it, and which one it repeats.
 
         A page that is fetched again, because the crawl was killed meanwhile, is what it was *before*: others that came

@@ -36,7 +36,7 @@ class Marks:
         if url not in self._said and len(self._said) >= MOST:
             raise ValueError(f"{MOST:,} pages are marked, and no more are learnt from")
         self._db.texts.mark(url_id, terms, is_relevant=is_relevant)
-        self._db.pages.judge(url_id, float(is_relevant))
+        self._db.pages.set_relevance(url_id, float(is_relevant))
         self._said[url] = is_relevant
         self._given += 1
         self._db.set_meta(GIVEN, str(self._given).encode())

@@ -69,11 +69,11 @@ class CrawlRules:
         hit = self.hit(url, host_of(url))
         return hit is not None and hit.is_fetched and (hit.is_certain or hit.is_gate)
 
-    def waits(self, url: str, host: str, callback: str) -> None:
+    def note_waiting(self, url: str, host: str, callback: str) -> None:
         """Take note that *url* on *host* is to be fetched as it stands, for *callback*."""
         if host in self._names or self.wide:
             form = form_of(url)
-            self.hosts.of(parse(form).host).waits(form, callback_number(callback))
+            self.hosts.of(parse(form).host).note_waiting(form, callback_number(callback))
 
     def is_of_callback(self, url: str, callback: str) -> bool:
         """Tell whether the page at *url* is known, and *callback* got it."""
@@ -94,7 +94,7 @@ class CrawlRules:
             if page.url_id == without or parse(form).host != name:
                 continue
             if page.status in GONE:
-                found.gone(form)
+                found.note_gone(form)
                 found.pages.led_before(unpack_leads(page.leads or b""))
             # One that was not read is not told; of redirects there is a content.
             is_told = (page.status == HTTPStatus.OK and page.leads is not None) or page.content is not None
@@ -103,7 +103,7 @@ class CrawlRules:
             url_ids[form] = page.url_id
             self._add_page(found, form, page)
             if found.pages.is_due():
-                found.pages.mark_learnt_from()  # it was learnt from then: the next lesson comes when it would have come
+                found.pages.note_lesson()  # it was learnt from then: the next lesson comes when it would have come
         for row in self._db.rules.of_host(name):
             found.take(row, url_ids)
         found.put_in_force()
@@ -112,7 +112,7 @@ class CrawlRules:
     def _add_page(self, host: HostRules, form: str, page: HostPage | RemotePage) -> None:
         aliases, leads = json.loads(page.aliases or "[]"), unpack_leads(page.leads or b"")
         host.pages.add(form, page.content, page.cluster, aliases, leads)
-        if page.is_given or page.url_id in self._db.added.ids:
+        if page.is_given or page.url_id in self._db.unrequested.ids:
             host.pages.unlinked.add(form)
 
     def forget(self, host: str) -> None:
@@ -185,14 +185,14 @@ class CrawlRules:
         if host is None:
             return
         if page.status in GONE:
-            host.gone(form)
+            host.note_gone(form)
         if page.status != HTTPStatus.OK or page.leads is None or form in host.pages.clusters:
             return
         self._add_page(host, form, page)
         for watched in host.watched():
             watched.see(form, page.cluster, page.url_id, host.pages.clusters, host.pages)
         if page.cluster is not None:
-            host.fetched(form)
+            host.note_fetched(form)
 
     # How they begin and end
 

@@ -138,7 +138,7 @@ class Dust:
         for watched in host.watched():
             level = watched.level
             if watched.led_to_news(form, callback, is_sample=watched.id in samples_of):
-                self._follow(host, watched, level, findings, is_same=False)
+                self._apply_outcome(host, watched, level, findings, is_same=False)
         return findings
 
     def observe_redirect(self, url: str, url_id: int, location: str, callback: str = "") -> DustFindings:
@@ -151,17 +151,17 @@ class Dust:
             return findings
         name = parse(form).host
         host = self._rules.host_before(url_id, name)
-        is_linked = url_id not in self._db.added.ids
-        host.redirects(form, is_linked=is_linked)
+        is_linked = url_id not in self._db.unrequested.ids
+        host.note_redirect(form, is_linked=is_linked)
         if not is_linked and host.is_page_elsewhere(form):
-            host.gone(form)  # it needs what a rule left out, as a session: that says nothing of its spellings
+            host.note_gone(form)  # it needs what a rule left out, as a session: that says nothing of its spellings
             return findings
         if parse(location).host == name:
             place = destination_of(form, location)
             self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)
             self._look_for_gate(host, form, place, is_page=False)
             if form_of(location) not in host.pages.clusters:
-                host.leads_to(form, url_id, form_of(location))
+                host.note_destination(form, url_id, form_of(location))
                 return findings  # the page there tells
         cluster = host.pages.redirect(location, callback_number(callback), name)
         if cluster is not None and form not in host.pages.clusters:
@@ -185,13 +185,13 @@ class Dust:
 
         :param came_by: forms that led there -> ids of their URLs.
         """
-        if url_id in self._db.added.ids:
+        if url_id in self._db.unrequested.ids:
             host.pages.unlinked.add(form)
         for one, one_id in {form: url_id, **came_by}.items():
             self._hold_against_each(host, one, cluster, one_id, findings)
             self._hold_jointly(host, one, one_id, findings)
         if cluster is not None:
-            host.fetched(form)
+            host.note_fetched(form)
         is_news = self._rules.proposals.propose(host, form)
         findings.probes += self._rules.proposals.plan(host, host_name, is_news=is_news)
 
@@ -209,7 +209,7 @@ class Dust:
 
     def _came_by(self, host: HostRules, page: Page, form: str, url_id: int) -> dict[str, int]:
         led_here = [one for one in self._on_host(page.redirected_from, host.name, form) if one not in host.dead]
-        return dict.fromkeys(led_here, url_id) | host.led_to(form)
+        return dict.fromkeys(led_here, url_id) | host.pop_sources(form)
 
     @staticmethod
     def _on_host(urls: Iterable[str], name: str, form: str) -> list[str]:
@@ -231,7 +231,7 @@ class Dust:
                 findings.settled.append(settled._replace(image_id=url_id if url_id != settled.url_id else None))
             is_told = settled is not None and settled.outcome is not Outcome.UNKNOWN
             if settled is not None and is_told and not (settled.is_named and settled.outcome is Outcome.OTHER):
-                self._follow(host, watched, level, findings, is_same=settled.outcome is Outcome.SAME)
+                self._apply_outcome(host, watched, level, findings, is_same=settled.outcome is Outcome.SAME)
 
     def _hold_against_gates(
         self, host: HostRules, form: str, place: str | None, url_id: int, callback: int, findings: DustFindings
@@ -248,7 +248,7 @@ class Dust:
                 settled = watched.observe_redirect(form, image, url_id, callback, is_there=is_there)
                 if level.is_acting:
                     findings.settled.append(settled)
-                self._follow(host, watched, level, findings, is_same=is_there)
+                self._apply_outcome(host, watched, level, findings, is_same=is_there)
 
     def _look_for_gate(self, host: HostRules, form: str, place: str, *, is_page: bool) -> None:
         """Propose that all of a shape lead to *place*, or show it, where *form* and others of it do."""
@@ -281,7 +281,7 @@ class Dust:
             for watched, changed in joint.rules.items() if is_one and are_direct else ():
                 level, callback = watched.level, callback_in(cluster or 0)
                 watched.record(changed, host.canonical(joint.other)[0], callback, is_same=True, is_joint=True)
-                self._follow(host, watched, level, findings, is_same=True)
+                self._apply_outcome(host, watched, level, findings, is_same=True)
         elif not self._is_stale(joint.other if joint.changed == form else joint.changed):
             findings.settled.append(Settled(changed_id, Outcome.OTHER, joint.ids, image_id=image_id))
             if (forms := host.tell_apart(joint)) is not None:
@@ -289,7 +289,7 @@ class Dust:
                 findings.disputed.append(joint.ids)
                 findings.probes += forms
 
-    def _follow(
+    def _apply_outcome(
         self, host: HostRules, watched: WatchedRule, level: Level, findings: DustFindings, *, is_same: bool
     ) -> None:
         """Draw the consequences of a pair for the rule, which might do what *level* says before it."""
@@ -310,7 +310,7 @@ class Dust:
             findings.begun.append(host_named(host.name))
             self._rules.put_in_force(host, watched)
 
-    def gone(self, url: str, rules: Collection[int], *, is_told: bool) -> None:
+    def note_gone(self, url: str, rules: Collection[int], *, is_told: bool) -> None:
         """Take note that there is no page at *url*, in whose favour *rules* (their ids) saved others.
 
         *is_told*: its row says so to whoever reads the host, which need not be read for it.
@@ -322,7 +322,7 @@ class Dust:
         if is_told and not rules and name not in self._rules.hosts:
             return
         host = self._rules.hosts.of(name)
-        host.gone(form)
+        host.note_gone(form)
         for watched in host.watched() if rules else ():
             if watched.id in rules and watched.changed.image(form) is None:
                 # A request spent on nothing weighs more than one that was well spent: a third may be missing.

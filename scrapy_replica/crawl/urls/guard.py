@@ -113,8 +113,8 @@ class TrapGuard:
         found.is_reopened = False
         return found
 
-    def _finder_of(self, found_on: int | None, host: str) -> Finder:
-        news = self._pages.news(found_on) if found_on is not None else None
+    def _finder_of(self, parent: int | None, host: str) -> Finder:
+        news = self._pages.news(parent) if parent is not None else None
         return _finder(None if news is None or news[0] != host else news[1] is not True)
 
     def _evicted(self, host: str, guard: _HostGuard) -> None:
@@ -131,21 +131,21 @@ class TrapGuard:
         self._slack.pop(host, None)
         return self._hosts.of(host)
 
-    def count(self, url: str, host: str, found_on: int | None, *, is_novel: bool | None) -> None:
+    def count(self, url: str, host: str, parent: int | None, *, is_novel: bool | None) -> None:
         """Take note that *url* on *host* was fetched, whose row is written.
 
-        *found_on* is the id of the page that it was found on; *is_novel* is ``None`` where the page is too short to
+        *parent* is the id of the page that it was found on; *is_novel* is ``None`` where the page is too short to
         tell.
         """
         if host in self._hosts:
-            self._hosts.of(host).count(url, self._finder_of(found_on, host), is_novel=is_novel)
+            self._hosts.of(host).count(url, self._finder_of(parent, host), is_novel=is_novel)
         elif host in self._slack:
             self._slack[host] -= 1
 
-    def reward(self, url: str, host: str, found_on: int | None) -> None:
+    def reward(self, url: str, host: str, parent: int | None) -> None:
         """Take note that the page at *url* on *host*, which was counted, brought news after all."""
         if host in self._hosts:
-            self._hosts.of(host).reward(url, self._finder_of(found_on, host))
+            self._hosts.of(host).reward(url, self._finder_of(parent, host))
 
     def leads_on(self, url: str, host: str, url_id: int) -> None:
         """Take note that a callback asked for more because of the page at *url* than stands on it: it is in no maze."""
@@ -154,26 +154,26 @@ class TrapGuard:
             self._hosts.of(host).mazes.forget(url)
 
     def is_news(
-        self, page: Page, url_id: int, found_on: int | None, novelty: Novelty, is_news: bool | None
+        self, page: Page, url_id: int, parent: int | None, novelty: Novelty, is_news: bool | None
     ) -> bool | None:
         """Tell whether *page* brings news to where it lies; *is_news* is what the page tells by itself."""
         known = self._guard_of(page.host)
         if known.traps is None:
             return is_news
         known.is_reopened |= known.made_up.observe(page, url_id, self._config.default_language)
-        if known.made_up.is_hidden(page.url) and self._is_led_here(page, found_on):
+        if known.made_up.is_hidden(page.url) and self._is_led_here(page, parent):
             known.made_up.show(page.url)
         if shape(page.url) is not None:
             return known.traps.is_news(page, novelty, is_news, self._config.min_words)
         is_repeated = is_news is False and page.words >= self._config.min_words
-        known.is_reopened |= known.mazes.observe(page, url_id, found_on, is_repeated=is_repeated)
+        known.is_reopened |= known.mazes.observe(page, url_id, parent, is_repeated=is_repeated)
         return is_news
 
-    def _is_led_here(self, page: Page, found_on: int | None) -> bool:
+    def _is_led_here(self, page: Page, parent: int | None) -> bool:
         """Tell whether a person, another host or a redirect led to *page*."""
-        if found_on is None or page.redirected_from:
+        if parent is None or page.redirected_from:
             return True
-        finder = self._pages.news(found_on)
+        finder = self._pages.news(parent)
         return finder is None or finder[0] != page.host
 
     def meet(self, page: Page) -> None:
@@ -200,10 +200,10 @@ class TrapGuard:
             return False
         return self._guard_of(host).budgets.is_full
 
-    def rejection_of(self, url: str, host: str, found_on: int | None = None) -> Rejection | None:
+    def rejection_of(self, url: str, host: str, parent: int | None = None) -> Rejection | None:
         """Return why *url* on *host* is not to be fetched; ``None`` if it may be.
 
-        *found_on* is the id of the page that it was found on.
+        *parent* is the id of the page that it was found on.
         """
         if self._slack.get(host, 0) > 0:
             return None
@@ -211,12 +211,12 @@ class TrapGuard:
         trap = known.traps.trap(url) if known.traps is not None else None
         if trap is not None:
             return Rejection(Reason.TRAP_BUDGET, {"kind": trap.kind.value}, Action.DROP, trap.is_certain, trap.n_agreed)
-        if known.mazes.has(url, found_on) and shape(url) is None:
+        if known.mazes.has(url, parent) and shape(url) is None:
             return Rejection(Reason.TRAP_BUDGET, {"kind": TrapKind.REPETITION.value}, Action.DROP, True)
         reason, prefix = known.budgets.spent(url) or (None, "")
         if reason is not None and reason is not Reason.TRAP_BUDGET:
             return Rejection(reason, {"prefix": prefix}, Action.DROP, True)
-        kind, maze = TrapKind.NO_NEWS, known.made_up.maze_of(url, found_on)
+        kind, maze = TrapKind.NO_NEWS, known.made_up.maze_of(url, parent)
         if maze is not None:
             kind, prefix = maze
         elif reason is None:

@@ -269,7 +269,7 @@ class HostPages:
         is_more = self._twins > self._twins_at_last
         return is_more and is_due(self.pages, self._pages_at_last, self._twins, self._twins_at_last)
 
-    def mark_learnt_from(self) -> None:
+    def note_lesson(self) -> None:
         self._pages_at_last, self._twins_at_last = self.pages, self._twins
 
     @property
@@ -280,7 +280,7 @@ class HostPages:
 
     def lesson(self) -> tuple[list[str], list[int]]:
         """Return the forms to learn from and their clusters, at most :data:`MAX_LEARNT`: those with twins first."""
-        self.mark_learnt_from()
+        self.note_lesson()
         fetched = self.clusters
         rows = [(f, c) for f, c in fetched.items() if c is not None and not self.is_boilerplate(c)]
         rows += [

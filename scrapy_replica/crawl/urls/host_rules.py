@@ -138,8 +138,8 @@ class HostRules:
         canonical, rules = self.canonical(form)
         if not rules:
             return self._of_canonical(form, callback)
-        standing = self.standing(canonical)
-        target = standing if standing is not None else self.pages.namer(canonical)
+        fetched = self.fetched_form(canonical)
+        target = fetched if fetched is not None else self.pages.namer(canonical)
         if target is None:
             return self._of_unread(form, canonical, rules, callback)
         needed = self._needed(form, target, rules)
@@ -152,7 +152,7 @@ class HostRules:
         else:
             is_saved = callback_in(cluster) == callback
         hit = self._saying(form, needed, target, is_fetched=True)
-        return hit._replace(is_named=standing is None) if is_saved else None
+        return hit._replace(is_named=fetched is None) if is_saved else None
 
     def _of_canonical(self, form: str, callback: int) -> Hit | None:
         """Return what the rules say about a *form* that they do not change: that another spelling of it was fetched.
@@ -160,7 +160,7 @@ class HostRules:
         Where such forms that came after their spellings were the same page: a version for print that is met first says
         nothing of where its page leads.
         """
-        target = self.standing(form)
+        target = self.fetched_form(form)
         cluster = self.pages.clusters.get(target) if target is not None else None
         if target is None or cluster is None or callback_in(cluster) != callback or self.pages.is_boilerplate(cluster):
             return None
@@ -212,7 +212,7 @@ class HostRules:
             return None
         return form if self.canonical(form)[0] == canonical else None
 
-    def redirects(self, form: str, *, is_linked: bool) -> None:
+    def note_redirect(self, form: str, *, is_linked: bool) -> None:
         """Take note that *form* leads elsewhere: what it says is known when it was fetched, and not before.
 
         Where forms that no page led to do, a form that stands in the place of another costs a fetch more than that.
@@ -226,7 +226,7 @@ class HostRules:
         spellings = (watched.changed.spelling_of(form) for watched in self.watched())
         return any(one is not None and parse(one).path not in self._redirecting for one in spellings)
 
-    def waits(self, form: str, callback: int) -> None:
+    def note_waiting(self, form: str, callback: int) -> None:
         """Take note that *form* is to be fetched as it stands, for *callback*: its other spellings need not be."""
         canonical, rules = self.canonical(form)
         if rules:
@@ -257,7 +257,7 @@ class HostRules:
         """Tell whether the rules in force make one page of *pair* already."""
         return bool(self._acting) and self.canonical(pair.url)[0] == self.canonical(pair.image)[0]
 
-    def standing(self, canonical: str) -> str | None:
+    def fetched_form(self, canonical: str) -> str | None:
         """Return the fetched form that stands for all of that *canonical* form; ``None`` if none was fetched."""
         is_there = canonical in self.pages.clusters and canonical not in self.dead
         return canonical if is_there else self._first_spellings().get(canonical)
@@ -291,16 +291,16 @@ class HostRules:
             return None
         return changed != other and not self.pages.look_alike(changed, other)
 
-    def leads_to(self, form: str, url_id: int, there: str) -> None:
+    def note_destination(self, form: str, url_id: int, there: str) -> None:
         """Take note that *form*, whose URL has that id, leads *there*, which may be fetched by another link."""
         if len(self._led) < MAX_DEAD:
             self._led[there] = {**self._led.get(there, {}), **self._led.pop(form, {}), form: url_id}
 
-    def led_to(self, form: str) -> dict[str, int]:
+    def pop_sources(self, form: str) -> dict[str, int]:
         """Return the forms that lead to *form*, which was fetched, and the ids of their URLs."""
         return self._led.pop(form, {})
 
-    def fetched(self, form: str) -> None:
+    def note_fetched(self, form: str) -> None:
         self.dead.discard(form)
         if self._spellings is not None:
             self._take_up(form, self._spellings)
@@ -313,7 +313,7 @@ class HostRules:
         if len(self._acting) < 2:
             return None
         canonical, rules = self.canonical(form)
-        other = self.standing(canonical)
+        other = self.fetched_form(canonical)
         if other == form:
             other = self._first_spellings().get(canonical)
         return None if other is None or other == form else self._joint(form, other, rules)
@@ -339,7 +339,7 @@ class HostRules:
     def _is_asked(self, form: str) -> bool:
         return any(form in forms for forms in self._apart.values())
 
-    def gone(self, form: str) -> None:
+    def note_gone(self, form: str) -> None:
         """Take note that there is no page at *form*: it stands for no other."""
         if len(self.dead) < MAX_DEAD:
             self.dead.add(form)

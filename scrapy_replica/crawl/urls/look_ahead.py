@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.frontier import Frontier
 from scrapy_replica.crawl.given import Payloads
-from scrapy_replica.crawl.intake import Intake
 from scrapy_replica.crawl.urls.guard import TrapGuard
 from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB, State, UrlRow
@@ -58,8 +58,16 @@ class LookAhead:
     was looked into is held in memory only: a crawl that goes on looks once more, and knows the pages.
     """
 
-    def __init__(self, store: CrawlDB, intake: Intake, samples: Samples, guard: TrapGuard, payloads: Payloads) -> None:
-        self._store, self._intake, self._samples, self._guard, self._payloads = store, intake, samples, guard, payloads
+    def __init__(
+        self, store: CrawlDB, frontier: Frontier, samples: Samples, guard: TrapGuard, payloads: Payloads
+    ) -> None:
+        self._store, self._frontier, self._samples, self._guard, self._payloads = (
+            store,
+            frontier,
+            samples,
+            guard,
+            payloads,
+        )
         self._places: dict[str, _Place] = {}
         self._n_steps = Counter[str]()
         """Host -> steps that callbacks made there since one brought news."""
@@ -152,10 +160,10 @@ class LookAhead:
             if url is None:
                 break
             position = walk.position + steps * walk.step if walk is not None else 0
-            key = self._intake.key(url)
+            key = self._frontier.key(url)
             known = self._store.urls.known(key)
             if known is None:
-                url_id = self._intake.ask_elsewhere(row, url)
+                url_id = self._frontier.enter_in_place_of(row, url)
             elif known.state is State.DROPPED:
                 self._store.suppressed.restore_one(known.id)
                 url_id = known.id

@@ -266,8 +266,8 @@ class MadeUp:
             place.is_long_chain = _forgets(pages)
         return place.is_long_chain
 
-    def maze_of(self, url: str, found_on: int | None) -> tuple[TrapKind, str] | None:
-        """Return kind and place of the maze that *url*, found on the page with the id *found_on*, leads on in.
+    def maze_of(self, url: str, parent: int | None) -> tuple[TrapKind, str] | None:
+        """Return kind and place of the maze that *url*, found on the page with the id *parent*, leads on in.
 
         What other pages lead to in made-up text may be said by somebody; into a labyrinth lead hidden links alone.
         """
@@ -275,7 +275,7 @@ class MadeUp:
         place = self._places.get(name)
         if place is None or place.kind is None:
             return None
-        leads_on = found_on in place.ids if place.kind is TrapKind.MADE_UP else self._is_hidden(name)
+        leads_on = parent in place.ids if place.kind is TrapKind.MADE_UP else self._is_hidden(name)
         return (place.kind, name) if leads_on else None
 
     def __len__(self) -> int:

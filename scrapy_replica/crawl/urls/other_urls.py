@@ -29,14 +29,14 @@ class OtherUrls:
         with self._states.looked_up([*urls, *others]), self._own_names.looked_up(urls):
             yield
 
-    def same_of(self, url: str, host: str, callback: str, found_on: int | None) -> tuple[Reason, SameByOther] | None:
+    def same_of(self, url: str, host: str, callback: str, parent: int | None) -> tuple[Reason, SameByOther] | None:
         """Return the URL by which the page of *url* is fetched, which *callback* is to get, and why it is the same.
 
-        *found_on* is the id of the page that *url* was found on.
+        *parent* is the id of the page that *url* was found on.
         """
         if (same := self._own_names.same_of(url, host, callback)) is not None:
             return None if self._states.is_missing(same.url) else (Reason.OTHER_NAME, same)
-        same = self._permalinks.same_of(url, host, found_on)
+        same = self._permalinks.same_of(url, host, parent)
         # Another callback makes other items of the same page.
         if same is not None and self._rules.is_of_callback(same.url, callback):
             return None if self._states.is_missing(same.url) else (Reason.PERMALINK, same)

@@ -57,15 +57,15 @@ class Permalinks:
                 self._hosts.add(link.host)
         return []
 
-    def same_of(self, url: str, host: str, found_on: int | None) -> SameByOther | None:
+    def same_of(self, url: str, host: str, parent: int | None) -> SameByOther | None:
         """Return the URL of the page of that id, which *url* was *found on*, where links like it lead back."""
-        if host not in self._hosts or found_on is None:
+        if host not in self._hosts or parent is None:
             return None
-        there = self._store.urls.url_of(found_on)
+        there = self._store.urls.url_of(parent)
         claim = _claim(url, host, there)
         if claim is None or len(self._back.get(claim, ())) < PROVED or self._store.claims.is_refuted(claim):
             return None
-        return SameByOther(there, claim, is_proved=True) if self._store.pages.has_page(found_on) else None
+        return SameByOther(there, claim, is_proved=True) if self._store.pages.has_page(parent) else None
 
 
 def _claim(url: str, host: str, there: str) -> Claim | None:

@@ -113,7 +113,7 @@ class RuleProposals:
 
         def is_met(image: str) -> bool:
             canonical = host.canonical(image)[0]
-            return canonical in are_waiting or host.standing(canonical) is not None
+            return canonical in are_waiting or host.fetched_form(canonical) is not None
 
         for watched in unproved:
             if watched.state is Standing.CANDIDATE and not watched.may_save(waiting, is_met):

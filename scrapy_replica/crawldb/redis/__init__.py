@@ -1,1 +1,1 @@
-"""The crawl database that many processes share: Redis, and a mirror in SQLite in each of them."""
+"""The crawl database that many processes share: Redis, and a copy in SQLite in each of them."""

@@ -1,4 +1,4 @@
-"""The crawl database of a job that several processes share: Redis has it all, each process works on a mirror."""
+"""The crawl database of a job that several processes share: Redis has it all, each process works on local tables."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.gathering import gather
 from scrapy_replica.crawldb.redis.ids import Ids
+from scrapy_replica.crawldb.redis.local_tables import ChangedRows, LocalTables, Packed, pack
+from scrapy_replica.crawldb.redis.local_tables import unpack as unpacked
 from scrapy_replica.crawldb.redis.log import Entry, Log, all_urls, read, told
-from scrapy_replica.crawldb.redis.mirror import ChangedRows, Mirror, Packed, pack
-from scrapy_replica.crawldb.redis.mirror import unpack as unpacked
 from scrapy_replica.crawldb.redis.processes import processes, sums
 from scrapy_replica.crawldb.redis.records import LAYOUT, Records, UrlColumns
 from scrapy_replica.crawldb.redis.server import Server
@@ -38,8 +38,8 @@ OFFER_S = 0.5
 class RedisCrawlDB(SqliteCrawlDB):
     """What a crawl of several processes knows.
 
-    Reads and writes go to a mirror, a SQLite file of this process. At each commit what changed is shipped to Redis, in
-    one script that holds it against what others changed; :meth:`listen` takes over what they wrote. So everything of
+    Reads and writes go to local tables, a SQLite file of this process. At each commit what changed is shipped to Redis,
+    in one script that holds it against what others changed; :meth:`listen` takes over what they wrote. So everything of
     others is a moment late, and what must not be is asked of Redis: which URL has which id, and which is taken. Nothing
     is lost by it: what is suppressed by a claim that ended meanwhile, or for a page that came to its end meanwhile,
     waits.
@@ -75,14 +75,14 @@ class RedisCrawlDB(SqliteCrawlDB):
         who = f"{socket.gethostname()} {os.getpid()}"
         self._number, self._seen, self._is_begun, self.is_leader, self._waiting = self._call("enter", who, LAYOUT)
 
-    def _make_connection(self, folder: Path | None) -> Connection:  # noqa: ARG002 - the mirror has none
+    def _make_connection(self, folder: Path | None) -> Connection:  # noqa: ARG002 - the local tables have none
         connection = _unnamed()
         connection.new_id = Ids(self._server, self._number)
-        self._mirror = Mirror(connection)
-        self._records = Records(self._server, self._mirror, connection)
-        self._log = Log(self._server, self._mirror, self._records, self._seen)
+        self._tables = LocalTables(connection)
+        self._records = Records(self._server, self._tables, connection)
+        self._log = Log(self._server, self._tables, self._records, self._seen)
         if self._is_begun:
-            self._mirror.copy(self._server, all_urls(self._server, self._records), self._go_on_opening)
+            self._tables.copy(self._server, all_urls(self._server, self._records), self._go_on_opening)
         self._told = self._log.seen
         return connection
 
@@ -95,7 +95,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         self._log.take_over()
 
     def _make_urls(self, connection: Connection) -> RedisUrlTable:
-        urls = RedisUrlTable(connection, self, self._mirror, self._records)
+        urls = RedisUrlTable(connection, self, self._tables, self._records)
         urls.waiting = self._waiting
         return urls
 
@@ -106,17 +106,17 @@ class RedisCrawlDB(SqliteCrawlDB):
 
         :raises StoreError: Redis refuses it, or took this process for dead.
         """
-        frontier = self.urls.frontier
-        changes = self._mirror.changed()
-        if changes.rows or changes.urls or frontier.acts or frontier.hosts:
+        host_order = self.urls.host_order
+        changes = self._tables.changed()
+        if changes.rows or changes.urls or host_order.acts or host_order.hosts:
             fixes, unsuppressed, ended_rules = self._ship(changes)
-            frontier.shipped()
-            self._mirror.shipped()
+            host_order.shipped()
+            self._tables.shipped()
             # What became otherwise than this process thought.
-            self._mirror.apply(("suppressed", key, None) for key in unsuppressed)
-            self._mirror.apply(("rules", key, row) for key, row in ended_rules)
+            self._tables.apply(("suppressed", key, None) for key in unsuppressed)
+            self._tables.apply(("rules", key, row) for key, row in ended_rules)
             if fixes:
-                self._mirror.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
+                self._tables.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
         self.connection.commit()
 
     def _ship(self, changes: ChangedRows) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
@@ -129,8 +129,8 @@ class RedisCrawlDB(SqliteCrawlDB):
         suppressed = [(key, row) for table, key, row in changes.rows if table == "suppressed" and row is not None]
         new = [url_id for url_id, before, _ in changes.urls if before is None]
         what = {
-            "slots": self.urls.frontier.acts,
-            "hosts": list(self.urls.frontier.hosts.items()),
+            "slots": self.urls.host_order.acts,
+            "hosts": list(self.urls.host_order.hosts.items()),
             "suppressed": self._guarded(suppressed),
             "ended": [claim for claim in map(_ended, changes.rows) if claim is not None],
             "seen": self._told,
@@ -227,7 +227,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         if rested and is_other_idle:
             self.commit()
             self._give("all", rested)
-        elif is_other_bare and not given and not urls.frontier.draining:
+        elif is_other_bare and not given and not urls.host_order.draining:
             urls.drain()
 
     def _give(self, which: str, slots: Sequence[str]) -> list[bytes]:

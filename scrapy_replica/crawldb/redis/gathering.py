@@ -23,8 +23,8 @@ def gather(update: RemoteUpdate, table: str, key: Sequence[Any], row: Sequence[A
         update.forms.add(key[0])
     elif row is None:
         return
-    elif table == "added" and not row[1]:
-        update.added.add(row[0])
+    elif table == "unrequested" and not row[1]:
+        update.unrequested.add(row[0])
     elif table == "visits":
         update.visits.append(row[0])
     elif table == "verdicts":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_replica.crawldb.redis.mirror import pack
+from scrapy_replica.crawldb.redis.local_tables import pack
 from scrapy_replica.crawldb.redis.server import Server
 
 TIMED = frozenset({"decisions", "visits", "checkpoints"})

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
-from scrapy_replica.crawldb.redis.mirror import URLS, Mirror, Packed
+from scrapy_replica.crawldb.redis.local_tables import URLS, LocalTables, Packed
 from scrapy_replica.crawldb.redis.records import Records, UrlColumns
 from scrapy_replica.crawldb.redis.server import PASSED_OVER, Server
 
@@ -50,13 +50,13 @@ class Entry(NamedTuple):
 
 
 class Log:
-    """Takes over what others wrote into a mirror.
+    """Takes over what others wrote into the local tables.
 
-    :param seen: number of the last change that the mirror has.
+    :param seen: number of the last change that the local tables have.
     """
 
-    def __init__(self, server: Server, mirror: Mirror, records: Records, seen: int) -> None:
-        self._server, self._mirror, self._records, self.seen = server, mirror, records, seen
+    def __init__(self, server: Server, tables: LocalTables, records: Records, seen: int) -> None:
+        self._server, self._tables, self._records, self.seen = server, tables, records, seen
 
     def catch_up(self) -> Iterator[Entry]:
         """Take over all changes that are not known here, and yield those of others.
@@ -113,13 +113,13 @@ class Log:
         return Entry(rows, new)
 
     def _apply(self, changed: Mapping[Key, bytes | None]) -> None:
-        self._mirror.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
-        self._mirror.apply_urls(
+        self._tables.apply((table, key, row) for (table, key), row in changed.items() if isinstance(key, bytes))
+        self._tables.apply_urls(
             (key, self._records.unpack(key, row) if row else None)
             for (_, key), row in changed.items()
             if isinstance(key, int)
         )
-        self._mirror.commit()
+        self._tables.commit()
 
 
 def _number(entry: tuple[bytes, Any]) -> int:

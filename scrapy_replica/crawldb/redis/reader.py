@@ -16,8 +16,8 @@ from scrapy_replica.crawldb.orders import Give, row_of
 from scrapy_replica.crawldb.reader import Process
 from scrapy_replica.crawldb.redis.address import Address
 from scrapy_replica.crawldb.redis.errors import understanding
+from scrapy_replica.crawldb.redis.local_tables import LocalTables, pack
 from scrapy_replica.crawldb.redis.log import BehindError, Log, all_urls, told
-from scrapy_replica.crawldb.redis.mirror import Mirror, pack
 from scrapy_replica.crawldb.redis.processes import processes
 from scrapy_replica.crawldb.redis.records import LAYOUT, Records
 from scrapy_replica.crawldb.redis.server import Server
@@ -113,13 +113,13 @@ class Follower:
 
     def _refresh(self) -> None:
         with closing(Connection(self._path, setting="TMPDIR")) as connection:
-            mirror = Mirror(connection)
-            records = Records(self._server, mirror, connection)
+            tables = LocalTables(connection)
+            records = Records(self._server, tables, connection)
             is_new = self._seen < 0
             seen = int(self._server.run("GET", self._server.key("seq")) or 0) if is_new else self._seen
-            log = Log(self._server, mirror, records, seen)
+            log = Log(self._server, tables, records, seen)
             if is_new:
-                mirror.copy(self._server, all_urls(self._server, records), log.take_over)
+                tables.copy(self._server, all_urls(self._server, records), log.take_over)
                 self._seen = log.seen
             log.take_over()
             self._seen = log.seen

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from scrapy_replica.crawldb.redis.errors import understanding
-from scrapy_replica.crawldb.redis.mirror import Mirror, pack, unpack
+from scrapy_replica.crawldb.redis.local_tables import LocalTables, pack, unpack
 from scrapy_replica.crawldb.redis.server import Server
 from scrapy_replica.crawldb.sqlite.connection import Connection
 from scrapy_replica.crawldb.sqlite.schema import VERSION
@@ -86,8 +86,8 @@ def packed_key(key: int | None) -> bytes:
 class Records:
     """Packs rows of ``urls``, and knows the hosts that they are of."""
 
-    def __init__(self, server: Server, mirror: Mirror, connection: Connection) -> None:
-        self._server, self._mirror, self._connection = server, mirror, connection
+    def __init__(self, server: Server, tables: LocalTables, connection: Connection) -> None:
+        self._server, self._tables, self._connection = server, tables, connection
         self._hosts: dict[int, tuple[str, str]] = {}
         """Name and slot: 250 bytes a host."""
 
@@ -111,7 +111,7 @@ class Records:
     def _asked(self, host: int) -> tuple[str, str]:
         key = pack((host,))
         row = self._server.run("HGET", self._server.key("t:hosts"), key)
-        self._mirror.apply([("hosts", key, row)])
+        self._tables.apply([("hosts", key, row)])
         _, name, slot, _ = unpack(row)
         return name, slot
 

@@ -1,4 +1,4 @@
-"""The table of URLs where several processes share a job: a mirror of it, and the order of what waits in Redis."""
+"""The table of URLs where several processes share a job: a local copy of it, and the order of what waits in Redis."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy_replica.crawldb.contract import NewUrl, UrlRow
-from scrapy_replica.crawldb.redis.mirror import Mirror
+from scrapy_replica.crawldb.redis.local_tables import LocalTables
 from scrapy_replica.crawldb.redis.records import Records, UrlColumns, packed_key
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.frontier import Head
+from scrapy_replica.crawldb.sqlite.host_order import Head
 from scrapy_replica.crawldb.sqlite.urls import UrlTable
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ class Taken(NamedTuple):
     """Its slot belonged to another process before."""
 
 
-class RemoteFrontier:
+class RemoteHostOrder:
     """The order of what waits lies in Redis, which keeps it by itself; what is held here are messages to it.
 
-    Has the methods of :class:`~scrapy_replica.crawldb.sqlite.frontier.Frontier`.
+    Has the methods of :class:`~scrapy_replica.crawldb.sqlite.host_order.HostOrder`.
     """
 
     def __init__(self) -> None:
@@ -104,10 +104,10 @@ class RedisUrlTable(UrlTable):
     inside of a page's span, and taking one commits.
     """
 
-    frontier: RemoteFrontier
+    host_order: RemoteHostOrder
 
-    def __init__(self, connection: Connection, job: RedisCrawlDB, mirror: Mirror, records: Records) -> None:
-        self._job, self._silent, self._take_over = job, mirror.silent, mirror.apply_urls
+    def __init__(self, connection: Connection, job: RedisCrawlDB, tables: LocalTables, records: Records) -> None:
+        self._job, self._silent, self._take_over = job, tables.silent, tables.apply_urls
         self._records = records
         self._ids: list[int] = []
         """Ids of the URLs to be entered next that have none yet, the first of them last."""
@@ -118,13 +118,13 @@ class RedisUrlTable(UrlTable):
         self._claimed: list[str] = []
         super().__init__(connection)
 
-    def _make_frontier(self) -> Any:
-        self.frontier = RemoteFrontier()
-        return self.frontier
+    def _make_host_order(self) -> Any:
+        self.host_order = RemoteHostOrder()
+        return self.host_order
 
     def _open(self) -> None:
         self._last_id = 0
-        self.frontier.hosts.clear()
+        self.host_order.hosts.clear()
 
     def store_count(self) -> None:
         """Redis counts what waits."""
@@ -133,7 +133,7 @@ class RedisUrlTable(UrlTable):
         """Take note of a host that others know as well."""
         if host not in self.hosts.rows:
             self.hosts.add(host, name, slot)
-            del self.frontier.hosts[host]
+            del self.host_order.hosts[host]
 
     # Entering
 
@@ -198,7 +198,7 @@ class RedisUrlTable(UrlTable):
         self.in_flight[row.id] = slot
         self._owned[slot] = None
         if taken.is_other:
-            self._claimed += {rows[host][0] for host in self.frontier.of_slot[slot] & rows.keys()}
+            self._claimed += {rows[host][0] for host in self.host_order.of_slot[slot] & rows.keys()}
         place = row.score, row.priority, row.is_demoted
         return self._waiting(
             (row.id, row.host, row.url, row.key, *place, row.depth, row.parent, row.payload, row.permission, True)
@@ -228,11 +228,11 @@ class RedisUrlTable(UrlTable):
 
     @property
     def _busy(self) -> set[str]:
-        return {*self.in_flight.values(), *self.frontier.held}
+        return {*self.in_flight.values(), *self.host_order.held}
 
     def idle_slots(self) -> list[str]:
         """Return some of the slots that this process may give up: nothing of them is in flight or held."""
-        busy = self._busy | self.frontier.draining
+        busy = self._busy | self.host_order.draining
         some = list(self._owned)[:GIVEN_AT_ONCE]
         for slot in some:  # others have their turn next time
             del self._owned[slot]
@@ -243,13 +243,13 @@ class RedisUrlTable(UrlTable):
         """Let half of the slots come to rest, for a process that has nothing to do while all of them are busy."""
         owned = list(self._owned)
         for slot in owned[: min(len(owned) // 2, GIVEN_AT_ONCE)]:
-            self.frontier.drain(slot)
+            self.host_order.drain(slot)
 
     def drained(self, *, all_of_them: bool) -> list[str]:
         """Return the slots that came to rest, or all that were to, which take part again."""
-        found = sorted(self.frontier.draining if all_of_them else self.frontier.draining - self._busy)
+        found = sorted(self.host_order.draining if all_of_them else self.host_order.draining - self._busy)
         for slot in found:
-            self.frontier.drained(slot)
+            self.host_order.drained(slot)
         return found
 
     def gave(self, slots: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from scrapy_replica.crawldb.blocks import BlockTable
 from scrapy_replica.crawldb.captures import CaptureTable
 from scrapy_replica.crawldb.checks import CheckTable
-from scrapy_replica.crawldb.claims import AddedTable, ClaimTable, SuppressedTable
+from scrapy_replica.crawldb.claims import ClaimTable, SuppressedTable, UnrequestedTable
 from scrapy_replica.crawldb.contract import SPIDER, StoreError
 from scrapy_replica.crawldb.forms import FormTable
 from scrapy_replica.crawldb.items import ItemTable
@@ -96,7 +96,7 @@ class SqliteCrawlDB:
         self.texts: TextTable = TextTable(connection)
         self.suppressed = SuppressedTable(connection, self.urls, is_own=not self.is_shared)
         self.claims = ClaimTable(connection)
-        self.added = AddedTable(connection)
+        self.unrequested = UnrequestedTable(connection)
         self.checks = CheckTable(connection)
         self.names = NameTable(connection, is_own=not self.is_shared)
         self.on_rollback: list[Callable[[], object]] = [self.claims.read_again, self.seeds.read_again]
@@ -119,14 +119,14 @@ class SqliteCrawlDB:
     @contextmanager
     def span(self) -> Iterator[None]:
         """Open a span whose changes are all taken back if it raises."""
-        mark = self.urls.mark()
+        savepoint = self.urls.savepoint()
         try:
             with self.connection.span():
                 yield
         except StoreError:
             raise
         except BaseException:
-            self.urls.undo(mark)
+            self.urls.undo(savepoint)
             for forget in self.on_rollback:
                 forget()
             raise

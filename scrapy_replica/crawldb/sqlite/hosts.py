@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.address import name_of
 from scrapy_replica.crawldb.sqlite.connection import Connection
-from scrapy_replica.crawldb.sqlite.frontier import Frontier
+from scrapy_replica.crawldb.sqlite.host_order import HostOrder
 from scrapy_replica.crawldb.sqlite.schema import WAITING
 from scrapy_replica.crawldb.sqlite.table import Table
 
@@ -13,11 +13,11 @@ MAX_IPS = 10_000
 
 
 class HostTable(Table):
-    """One row for each host and download slot; the *frontier* hears of each."""
+    """One row for each host and download slot; the *host_order* hears of each."""
 
-    def __init__(self, connection: Connection, frontier: Frontier) -> None:
+    def __init__(self, connection: Connection, host_order: HostOrder) -> None:
         super().__init__(connection)
-        self._frontier = frontier
+        self._host_order = host_order
         self._ids: dict[str, tuple[int, ...]] = {}
         self.rows: dict[int, tuple[str, str]] = {}
         """Id -> name and slot: 250 bytes a host, with the way back."""
@@ -32,9 +32,9 @@ class HostTable(Table):
         self._ids[name] = (*self._ids.get(name, ()), host)
         self.rows[host] = name, slot
         self._ips.pop(name, None)
-        self._frontier.add_host(host, slot)
+        self._host_order.add_host(host, slot)
         if name in self._paused:
-            self._frontier.pause(host)
+            self._host_order.pause(host)
 
     def undo(self, n_hosts: int) -> None:
         """Forget all hosts but the first *n_hosts*, and what was written last of the others."""
@@ -43,7 +43,7 @@ class HostTable(Table):
             host, (name, _) = self.rows.popitem()
             if others := self._ids.pop(name)[:-1]:
                 self._ids[name] = others
-            self._frontier.forget_host(host)
+            self._host_order.forget_host(host)
 
     def id_in(self, name: str, slot: str | None = None) -> int:
         """Return the id of the host in that download slot, its own without one, entering it if it is new."""
@@ -77,7 +77,7 @@ class HostTable(Table):
             return None
         self._paused.add(name)
         for host in ids:
-            self._frontier.pause(host)
+            self._host_order.pause(host)
         count = f"SELECT COUNT(*) FROM urls WHERE state = {WAITING} AND host = ?"
         return sum(self._number(count, host) for host in ids)
 
@@ -87,5 +87,5 @@ class HostTable(Table):
             return False
         self._paused.remove(name)
         for host in self.ids_of(name):
-            self._frontier.resume(host)
+            self._host_order.resume(host)
         return True

@@ -108,7 +108,7 @@ class KnownUrls(Table):
             return taken
         return self._waiting(self._read(f"SELECT {SELECTED} FROM urls WHERE id = ?", (url_id,)).fetchone())
 
-    def set_finder(self, url_id: int, finder: int) -> None:
+    def set_parent(self, url_id: int, finder: int) -> None:
         """Write down that the page of the id *finder* leads to the URL of that id, and not the one found first."""
         self._write("UPDATE urls SET parent = ? WHERE id = ?", (finder, url_id))
 

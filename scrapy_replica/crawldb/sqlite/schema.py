@@ -95,7 +95,7 @@ CREATE TABLE brought (                -- what requests brought that callbacks ma
 CREATE TABLE seen_items (             -- the first 100,000 items of the crawl
     hash INTEGER PRIMARY KEY
 );
-CREATE TABLE added (                  -- URLs that are fetched for the add-on's sake, and that nothing asked for
+CREATE TABLE unrequested (            -- URLs that are fetched for the add-on's sake, and that nothing asked for
     url INTEGER PRIMARY KEY,          -- urls.id
     is_beyond INTEGER NOT NULL        -- whether it is one that only pages of these lead to instead
 );

@@ -46,14 +46,16 @@ HOLDING = "FROM verdicts WHERE standing = 'in force'"
 UNCHANGED = "FROM revisits INDEXED BY believed WHERE believed > 0"
 """URLs that answered 304 when they were last asked for."""
 
-HELD = "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
+LAST_DROP_REASON = (
+    "SELECT url, reason, MAX(id) FROM decisions INDEXED BY decided WHERE action IN ('drop', 'rewrite') GROUP BY url"
+)
 """URLs that were dropped, and the reason of the last time: of its ``MAX`` SQLite takes the other columns."""
 IN_TRAP = (
     "SELECT 1 FROM decisions INDEXED BY decided"
-    f" WHERE decisions.url = added.url AND reason = '{Reason.TRAP_BUDGET.value}' AND action = 'drop'"
+    f" WHERE decisions.url = unrequested.url AND reason = '{Reason.TRAP_BUDGET.value}' AND action = 'drop'"
 )
 BEYOND = (
-    "FROM added JOIN urls ON urls.id = added.url"
+    "FROM unrequested JOIN urls ON urls.id = unrequested.url"
     f" WHERE is_beyond AND (state = {DONE} OR (state = {DROPPED} AND NOT EXISTS ({IN_TRAP})))"
 )
 """URLs that only those lead to which nothing asked for. What one further on in a trap leads to its pages reach, too."""
@@ -122,7 +124,7 @@ class StatusReader(ViewReader):
             tested=SampleTable(self._connection).tested(),
             claims=self._claims(end),
             coverage=self._coverage(sum(waiting.values()), total),
-            added=self._number("SELECT COUNT(*) FROM added WHERE NOT is_beyond"),
+            unrequested=self._number("SELECT COUNT(*) FROM unrequested WHERE NOT is_beyond"),
             beyond=self._number(f"SELECT COUNT(*) {BEYOND}"),
             outside=dict(sorted(self._connection.sums(OUTSIDE).items(), key=lambda one: -one[1])),
             resting=load(self._connection.meta(RESTS)),
@@ -204,7 +206,8 @@ class StatusReader(ViewReader):
         made = self._read("SELECT reason, action, COUNT(*) FROM decisions GROUP BY reason, action")
         counts = ", ".join(f"SUM(reason = '{reason.value}')" for reason in Reason)  # GROUP BY would sort
         dropped = self._read(
-            f"SELECT {counts} FROM ({HELD}) AS held CROSS JOIN urls ON urls.id = held.url WHERE state = {DROPPED}"
+            f"SELECT {counts} FROM ({LAST_DROP_REASON}) AS last_drop"
+            f" CROSS JOIN urls ON urls.id = last_drop.url WHERE state = {DROPPED}"
         ).fetchone()
         return (
             {(Reason(reason), Action(action)): count for reason, action, count in made},

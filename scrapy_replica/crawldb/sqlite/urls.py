@@ -8,7 +8,7 @@ from typing import Any
 
 from scrapy_replica.crawldb.contract import URGENT, Found, NewUrl, Permission, UrlRow
 from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, damaged
-from scrapy_replica.crawldb.sqlite.frontier import Frontier, Head
+from scrapy_replica.crawldb.sqlite.host_order import Head, HostOrder
 from scrapy_replica.crawldb.sqlite.hosts import HostTable
 from scrapy_replica.crawldb.sqlite.known_urls import COLUMNS, IN_ORDER, SELECTED, KnownUrls
 from scrapy_replica.crawldb.sqlite.schema import DONE, DROPPED, LEASED, WAITING
@@ -27,17 +27,17 @@ class UrlTable(KnownUrls):
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._frontier = self._make_frontier()
-        self.hold, self.release = self._frontier.hold, self._frontier.release
-        super().__init__(connection, HostTable(connection, self._frontier))
+        self._host_order = self._make_host_order()
+        self.hold, self.release = self._host_order.hold, self._host_order.release
+        super().__init__(connection, HostTable(connection, self._host_order))
         self._changed: set[int] = set()
         """Hosts whose waiting URLs changed in the open span."""
         self.waiting = int(connection.meta(WAITING_META) or 0)
         self._waiting_stored = self.waiting
         self._open()
 
-    def _make_frontier(self) -> Frontier:
-        return Frontier(self._head_of)
+    def _make_host_order(self) -> HostOrder:
+        return HostOrder(self._head_of)
 
     def _open(self) -> None:
         leased = self._write(f"UPDATE urls SET state = {WAITING} WHERE state = {LEASED}").rowcount
@@ -45,7 +45,7 @@ class UrlTable(KnownUrls):
         last_id = self._number("SELECT COALESCE(MAX(id), 0) FROM urls")
         self._last_id = max(last_id, int(self._connection.meta(LAST_ID_META) or 0))
         for host in self.hosts.rows:
-            self._frontier.refresh(host)
+            self._host_order.refresh(host)
 
     def store_count(self) -> None:
         """Write the number of waiting URLs, which would take a scan to count."""
@@ -55,20 +55,20 @@ class UrlTable(KnownUrls):
 
     # Spans
 
-    def mark(self) -> tuple[int, int, int]:
+    def savepoint(self) -> tuple[int, int, int]:
         """Begin a span; return what :meth:`undo` needs."""
         self._changed.clear()
         return self.waiting, self._last_id, len(self.hosts.rows)
 
-    def undo(self, mark: tuple[int, int, int]) -> None:
+    def undo(self, savepoint: tuple[int, int, int]) -> None:
         """Bring what is in memory back to the beginning of the span, whose writes were taken back."""
-        self.waiting, self._last_id, n_hosts = mark
+        self.waiting, self._last_id, n_hosts = savepoint
         self.hosts.undo(n_hosts)
         self._leased.clear()
         self._absent.clear()
         self._finders.clear()
         for host in self._changed & self.hosts.rows.keys():
-            self._frontier.refresh(host)
+            self._host_order.refresh(host)
 
     # Entering
 
@@ -175,11 +175,11 @@ class UrlTable(KnownUrls):
 
     def _offer(self, host: int, is_demoted: bool, priority: int, score: float, url_id: int) -> None:
         self._changed.add(host)
-        self._frontier.offer(host, (int(is_demoted), -priority, -score, url_id))
+        self._host_order.offer(host, (int(is_demoted), -priority, -score, url_id))
 
     def _refresh(self, host: int) -> None:
         self._changed.add(host)
-        self._frontier.refresh(host)
+        self._host_order.refresh(host)
 
     def _head_of(self, host: int) -> Head | None:
         head: Head | None = self._read(
@@ -199,15 +199,15 @@ class UrlTable(KnownUrls):
 
     def first_id(self) -> int | None:
         """Return the id of the URL that :meth:`take` would give, where that is known without a look."""
-        host = self._frontier.first()
-        return None if host is None else self._frontier.head(host)
+        host = self._host_order.first()
+        return None if host is None else self._host_order.head(host)
 
     def heads(self, most: int) -> list[UrlRow]:
         """Return the best waiting URLs of the host whose URL :meth:`take` would give, best first.
 
         Where each look costs time, those of the hosts that come next follow, so many of each.
         """
-        host = self._frontier.first()
+        host = self._host_order.first()
         return [] if host is None else self._best(host, most)
 
     def _best(self, host: int, most: int) -> list[UrlRow]:
@@ -240,7 +240,7 @@ class UrlTable(KnownUrls):
 
     def draw(self, random: Random) -> int | None:
         """Let a *random* waiting URL come first; return its id, ``None`` where no other waits."""
-        url_id, best = self._drawn(random), self._frontier.best_priority
+        url_id, best = self._drawn(random), self._host_order.best_priority
         if url_id is not None:
             first = "score = ?, is_demoted = 0, priority = MAX(priority, COALESCE(?, priority))"
             self._move(first, "id = ?", (URGENT, best, url_id))
@@ -263,7 +263,7 @@ class UrlTable(KnownUrls):
 
     def take(self) -> UrlRow | None:
         """Lease the best waiting URL of the slots that are not held."""
-        found = self._frontier.pop()
+        found = self._host_order.pop()
         if found is None:
             return None
         host, url_id = found

@@ -11,7 +11,7 @@ from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, State, UrlRow
 
 
-class StandIns:
+class UnrequestedUrls:
     """Knows which URLs wait for no sake of their own: they save less, and those that claims entered are withdrawn."""
 
     def __init__(
@@ -25,29 +25,29 @@ class StandIns:
         """Ids of the URLs that this run entered because pages of other hosts alone lead to what they stand for."""
         self.has_withdrawn = False
 
-    def note(
+    def note_entered(
         self,
         url_id: int,
         what: Found,
         host: str = "",
         finder: int | None = None,
         *,
-        is_added: bool,
+        is_unrequested: bool,
         is_for_claim: bool = False,
     ) -> None:
         """Take note of a URL of *host* that was entered, and of the page that leads to it.
 
-        :param is_added: nobody asked for it, or only for what leads there.
+        :param is_unrequested: nobody asked for it, or only for what leads there.
         :param is_for_claim: it stands in the place of another by a claim.
         """
         if not is_for_claim:
             self._replacing.discard(url_id)
-        if is_added and what is Found.NEW:
-            self._store.added.enter(url_id)
+        if is_unrequested and what is Found.NEW:
+            self._store.unrequested.enter(url_id)
             if is_for_claim:
                 self._replacing.add(url_id)
-        elif not is_added:
-            self._store.added.ask(url_id, finder, is_new=what is Found.NEW)
+        elif not is_unrequested:
+            self._store.unrequested.ask(url_id, finder, is_new=what is Found.NEW)
         if is_for_claim and finder is not None and not self._store.is_shared:
             self._note_finder(url_id, what, finder, host)
 
@@ -62,9 +62,9 @@ class StandIns:
             self._of_mirrors.add(url_id)
         elif is_own and url_id in self._of_mirrors:
             self._of_mirrors.discard(url_id)
-            self._store.urls.set_finder(url_id, finder)
+            self._store.urls.set_parent(url_id, finder)
 
-    def ask(self, url_ids: Iterable[int]) -> None:
+    def note_requested(self, url_ids: Iterable[int]) -> None:
         """Take note that something asks for the URLs of those ids, or took them: none of them is withdrawn."""
         self._replacing.difference_update(url_ids)
 
@@ -72,7 +72,7 @@ class StandIns:
         """Tell whether the page at the URL with that *key* stands for others, or samples are held against it."""
         return bool(self._store.suppressed.claims_for(key)) or self._samples.need(key)
 
-    def withdraw(self, keys: Set[int]) -> None:
+    def forget_unneeded(self, keys: Set[int]) -> None:
         """Forget those URLs of *keys* that wait in the place of others alone, all of which came back, and test nothing.
 
         In a shared crawl another process may have found a link to one a moment ago.
@@ -92,7 +92,7 @@ class StandIns:
         self._store.urls.forget(row.id)
         self._payloads.forget(row.payload)
         self._replacing.discard(row.id)
-        self._store.added.remove(row.id)
+        self._store.unrequested.remove(row.id)
         self.has_withdrawn = True
         self._counts["frontier/withdrawn"] += 1
         self._replicas.read_again(row.host)

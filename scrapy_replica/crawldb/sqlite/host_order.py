@@ -13,7 +13,7 @@ MAX_STALE = 1_000
 """Entries of a heap beyond two for each that it may hold, 120 bytes each, at which it is made anew."""
 
 
-class Frontier:
+class HostOrder:
     """Which host's best URL comes next.
 
     Each slot has a heap of the heads of its hosts, and the heap of slots holds the best head of each slot that is not

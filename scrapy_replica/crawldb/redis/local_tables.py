@@ -70,7 +70,7 @@ class ChangedRows(NamedTuple):
     urls: list[UrlChange]
 
 
-class Mirror:
+class LocalTables:
     """All tables of a connection; what is written to them is noted, until it was shipped, by triggers.
 
     The notes are in the transaction, so what is rolled back was never written. They cost 3 us a row.

@@ -8,7 +8,7 @@ MOST_HELD = 100_000
 """Keys that are held of a column, 60 bytes each; a table with more rows is asked for every key."""
 
 
-class Held:
+class KeySet:
     """The keys that a *column* of a *table* has, and those that it gets.
 
     :param is_own: nobody else writes the table, which is so where one process has the whole crawl; otherwise any key

@@ -1,4 +1,4 @@
-"""The intake: the one hand on the frontier. It turns decisions into rows."""
+"""The frontier of a crawl: decisions become rows, and what was taken is decided about once more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scrapy_replica.crawl.given import KeyOf, Payloads
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.policy import Policy
 from scrapy_replica.crawl.revisits import Revisits
-from scrapy_replica.crawl.stand_ins import StandIns
+from scrapy_replica.crawl.unrequested import UnrequestedUrls
 from scrapy_replica.crawldb.claims import MAX_REWRITES
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, UrlRow
 from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
         return self.decision.action is Action.FETCH and self.decision.url is not None
 
 
-class Intake:
+class Frontier:
     """Enters URLs as decided, and decides about those that were taken.
 
     Samples are drawn here, of what is new: a sample is a row, and nothing else.
@@ -69,20 +69,20 @@ class Intake:
         self._store, self._policy, self._samples, self._payloads = store, policy, samples, payloads
         self._restorer, self._log = restorer, log
         self._replicas, self._revisits, self.key, self._counts = replicas, revisits, key, counts
-        self.stand_ins = StandIns(store, samples, payloads, replicas, counts)
+        self.unrequested = UnrequestedUrls(store, samples, payloads, replicas, counts)
 
     def enter(
         self,
         asked: Sequence[tuple[NewUrl, Decision]],
         *,
         moved_by: Decision | None = None,
-        are_added: bool = False,
+        are_unrequested: bool = False,
         via: str | None = None,
     ) -> list[Entered]:
         """Enter URLs as decided, less the samples: as they stand, behind the others, under another URL, or as dropped.
 
         :param moved_by: what was decided about the URL that they stand in the place of.
-        :param are_added: they are to decide something.
+        :param are_unrequested: they are to decide something.
         :param via: the URL that redirects to them.
         """
         redirecting = None if via is None else self._store.urls.known(self.key(via))
@@ -97,8 +97,10 @@ class Intake:
         for row, (url_id, what) in zip(rows, found, strict=True):
             self._note_entered(row, url_id, what)
             finder = row.new.parent if redirecting is None else redirecting.id
-            is_added, is_for_claim = row.is_moved or are_added, row.is_for_claim
-            self.stand_ins.note(url_id, what, row.new.host, finder, is_added=is_added, is_for_claim=is_for_claim)
+            is_unrequested, is_for_claim = row.is_moved or are_unrequested, row.is_for_claim
+            self.unrequested.note_entered(
+                url_id, what, row.new.host, finder, is_unrequested=is_unrequested, is_for_claim=is_for_claim
+            )
         return [
             Entered(rows[first].decision, not rows[last].new.is_dropped and found[last][1] is not Found.KNOWN)
             for first, last in places
@@ -107,7 +109,7 @@ class Intake:
     def _as_of_now(self, new: NewUrl, decision: Decision) -> tuple[NewUrl, Decision]:
         """Return *new* and its *decision*, made a moment ago, or the present one where that does not hold any more."""
         is_held = self._restorer.are_in_force(decision.claims)
-        other = decision.representative if is_held and self.stand_ins.has_withdrawn and decision.url is None else None
+        other = decision.representative if is_held and self.unrequested.has_withdrawn and decision.url is None else None
         if is_held and (other is None or self._store.urls.find([self.key(other)])):
             return new, decision
         new = self._under_own_key(new, decision)
@@ -203,7 +205,7 @@ class Intake:
         self._counts[_COUNTED[what]] += 1
         if what is Found.NEW:
             if row.decision.reason is None and row.new.permission <= Permission.STAY:
-                self._policy.waits(row.new.url, row.new.host, self._payloads.callback(row.new.payload))
+                self._policy.note_waiting(row.new.url, row.new.host, self._payloads.callback(row.new.payload))
             if row.new.parent is not None:
                 self._revisits.note_led_on(row.new.parent)
             # The callback of one that stands in the place of another is that one's.
@@ -214,18 +216,18 @@ class Intake:
     def find_asked(self, keys: Collection[int]) -> dict[int, Known]:
         """Return what is known of the URLs of *keys*, which something asks for: none of them is withdrawn."""
         known = self._store.urls.find(keys)
-        self.stand_ins.ask(one.id for one in known.values())
+        self.unrequested.note_requested(one.id for one in known.values())
         return known
 
     def decide_again(self, taken: UrlRow) -> bool:
         """Decide once more about a URL that was taken, as things stand by now; tell whether it is to be fetched."""
-        self.stand_ins.ask([taken.id])
+        self.unrequested.note_requested([taken.id])
         if self._payloads.is_lost(taken.payload):
             return True  # which fails
         decision = self._decide(taken)
         if decision.reason is None or (decision.action is Action.DEMOTE and (taken.is_demoted or taken.priority > 0)):
             if taken.permission <= Permission.STAY:
-                self._policy.waits(taken.url, taken.host, self._payloads.callback(taken.payload))
+                self._policy.note_waiting(taken.url, taken.host, self._payloads.callback(taken.payload))
             return True
         # A budget is one of new pages, and this one was fetched before.
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
@@ -237,7 +239,7 @@ class Intake:
         if decision.reason in TESTED and self._samples.awaits(taken.key, decision.representative):
             return True
         # Where others lead here it is the page of those, not only of the link that it was found by.
-        if decision.reason is Reason.PERMALINK and taken.key is not None and self.stand_ins.is_needed(taken.key):
+        if decision.reason is Reason.PERMALINK and taken.key is not None and self.unrequested.is_needed(taken.key):
             return True
         is_noted = self._store.ledger.knows(taken.id, decision.reason)
         decision = self._samples.draw(decision, taken.url)
@@ -281,7 +283,7 @@ class Intake:
             return False
         permission = Permission.MOVE if decision is FETCH else Permission.EXEMPT
         new = NewUrl(url, host, self.key(url), URGENT, depth=depth, parent=parent, permission=permission)
-        return self.enter([(new, FETCH)], are_added=True)[0].is_waiting
+        return self.enter([(new, FETCH)], are_unrequested=True)[0].is_waiting
 
     def ask_as_sample(self, row: UrlRow, url: str, *, is_late: bool) -> bool:
         """Enter *url*, which nothing leads to and which a claim would suppress in favour of *row*, if it is drawn.
@@ -296,13 +298,13 @@ class Intake:
         if decision.reason not in TESTED or decision.action is Action.FETCH:
             return False
         drawn = replace(decision, action=Action.FETCH, is_sampled=True) if is_late else self.draw(url, key, decision)
-        return drawn.is_sampled and self.enter([(new, drawn)], are_added=True)[0].is_waiting
+        return drawn.is_sampled and self.enter([(new, drawn)], are_unrequested=True)[0].is_waiting
 
     def _may_ask(self, row: UrlRow, url: str) -> bool:
         """Tell whether *url* may be asked for as *row* was; a request that only memory had went with it."""
         return self._policy.may_stand(url) and not self._payloads.is_lost(row.payload)
 
-    def ask_elsewhere(self, failed: UrlRow, url: str, why: Why = Why.GONE) -> int | None:
+    def enter_in_place_of(self, failed: UrlRow, url: str, why: Why = Why.GONE) -> int | None:
         """Enter *url* on another host in place of one that *failed*; return its id if it waits now and did not.
 
         One that was dropped comes back with the callback that it was asked for with.
@@ -315,7 +317,7 @@ class Intake:
             return None
         new = self._moved(self._like(failed)._replace(permission=Permission.EXEMPT), url)
         url_id, found = self._store.urls.discover([new])[0]
-        self.stand_ins.note(url_id, found, is_added=True)
+        self.unrequested.note_entered(url_id, found, is_unrequested=True)
         return url_id if found in {Found.NEW, Found.RESTORED} else None
 
 
