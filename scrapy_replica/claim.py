@@ -11,7 +11,7 @@ in force     its samples refute it                        refuted        what it
 in force     it gets too old, or another takes its place  suspended      what it suppressed comes back
 in force     a person says otherwise                      disabled       what it suppressed comes back; final until then
 suspended    its probes agree                             in force       its test goes on with the samples that it has
-disabled     a person says so                             in force       none
+disabled     a person blocks the mirror again             in force       none; a rule stays disabled
 ============ ============================================ ============== ==============================================
 
 The standing is a column of the claim's own row: of a mirror among the verdicts, of a rewrite rule among the rules, of
@@ -64,7 +64,7 @@ _OF_MIRRORS = frozenset({Kind.UNSHARED, Kind.FETCHED})
 
 _PAIRS = _OF_MIRRORS | {Kind.MIRROR, Kind.PERMALINK, Kind.LINKS, Kind.TRAP, Kind.BUDGET}
 
-TESTED = _OF_MIRRORS | {
+TESTED_KINDS = _OF_MIRRORS | {
     Kind.MIRROR, Kind.RULE, Kind.RULES, Kind.SCHEME, Kind.NAME, Kind.PERMALINK, Kind.LINKS, Kind.TRAP,
 }  # fmt: skip
 """Kinds that rest on evidence: samples test them, and a refuted one does not act."""

@@ -50,7 +50,7 @@ class Reason(str, Enum):
     """By a person, while the crawl ran."""
 
 
-TESTED = frozenset(
+TESTED_REASONS = frozenset(
     {
         Reason.REPLICA_HOST,
         Reason.DUST_RULE,
@@ -65,7 +65,7 @@ TESTED = frozenset(
 """Reasons that rest on evidence and not on a person's word: what they drop is sampled."""
 
 
-SAVING = TESTED | {Reason.MANUAL_ALIAS, Reason.MANUAL_BLOCK}
+SAVING = TESTED_REASONS | {Reason.MANUAL_ALIAS, Reason.MANUAL_BLOCK}
 """Reasons by which fetches are saved; the others leave out what a person did not want."""
 
 BUDGETS = frozenset({Reason.PATH_BUDGET, Reason.TRAP_BUDGET, Reason.HOST_PAGES})
@@ -126,7 +126,7 @@ class Decision:
 
 def as_guess(decision: Decision) -> Decision:
     """Return *decision* where nothing comes back: what a person did not order waits behind the others."""
-    is_final = decision.action in {Action.DROP, Action.REWRITE} and decision.reason in TESTED
+    is_final = decision.action in {Action.DROP, Action.REWRITE} and decision.reason in TESTED_REASONS
     return replace(decision, action=Action.DEMOTE, url=None) if is_final else decision
 
 

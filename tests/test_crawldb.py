@@ -12,7 +12,7 @@ from crawldb_contract import CrawlDBContract, CrawlDBMachine, StoredContract, St
 from hypothesis import HealthCheck, settings
 
 from scrapy_replica.claim import Claim
-from scrapy_replica.crawldb import held
+from scrapy_replica.crawldb import key_set
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.samples import Sample, Stratum
@@ -73,7 +73,7 @@ class TestInMemory(CrawlDBContract):
         assert [place.words for place in db.pages.text_places(5, 3)] == ids[:18:6]
 
     def test_samples_and_names_beyond_those_held_are_found_in_the_table(self, db, monkeypatch):
-        monkeypatch.setattr(held, "MOST_HELD", 2)
+        monkeypatch.setattr(key_set, "MOST_HELD", 2)
         ids = enter(db, "a/1", "a/2", "a/3")
         for url_id in ids:
             assert db.samples.of_url(url_id) == db.samples.awaiting(-url_id) == []

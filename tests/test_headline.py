@@ -70,7 +70,7 @@ def status_of(more):
         else {},
         claims=claims,
         coverage=told["coverage"],
-        added=0,
+        unrequested=0,
         beyond=0,
         outside={},
         resting={},

@@ -230,10 +230,10 @@ def use_revisits(urls, revisits):
     urls.finish([url_id])
     revisits.enter(History(url_id, visits=2, believed=1, changed=(1.0,)))
     revisits.of_page(1)
-    revisits.forget_terms([url_id])
+    revisits.forget_fingerprints([url_id])
     assert revisits.of(url_id) == revisits.done_after(0, 9)[0][0] == revisits.believed_of("again", 9)[0]
     assert revisits.changes_of_hosts() == {"again": (1, 0, 0.0)}
-    revisits.forget_terms([url_id])
+    revisits.forget_fingerprints([url_id])
     revisits.doubt("again")
     assert revisits.is_doubted("again")
     assert urls.renew([(url_id, 0.5, None)]) == 1
@@ -373,7 +373,7 @@ def test_no_statement_scans_a_table(tmp_path, statements):
     sqlite = db.connection._sqlite
     plans = {sql: plan(sqlite, sql, values) for sql, values in ours.items()}
     db.close()
-    used_within = {"mark", "undo", "store_count", "host_id", "restore", "is_first"}
+    used_within = {"savepoint", "undo", "store_count", "host_id", "restore", "is_first"}
     assert left_out <= {f"UrlTable.{name}" for name in used_within}
     assert len(plans) > 60
     assert {sql: steps for sql, steps in plans.items() if any(map(is_scan, steps))} == {}

@@ -10,7 +10,7 @@ from test_revisits import Site, again, counts, first, settings
 from web import crawl, page
 
 from scrapy_replica import TopicSpider
-from scrapy_replica.components.revalidation import terms_of
+from scrapy_replica.components.revalidation import spider_fingerprint
 
 TELLING = pytest.mark.parametrize("tells", ["etag", "nothing"])
 
@@ -192,7 +192,7 @@ def test_terms_are_those_of_the_files_of_a_spider(tmp_path, monkeypatch):
 
     def made(**arguments):
         crawler = get_crawler(Two)
-        return terms_of(crawler._create_spider(**arguments), crawler.settings)
+        return spider_fingerprint(crawler._create_spider(**arguments), crawler.settings)
 
     before = made()
     assert made() == before

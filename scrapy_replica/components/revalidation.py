@@ -119,7 +119,7 @@ class Revalidation:
         """Take note that not all that the callback of *request* gave is done with: it is to get the page again."""
         flight = self._flights.of(request)
         if flight.answer is not None:
-            flight.answer = flight.answer._replace(terms=None)
+            flight.answer = flight.answer._replace(callback_fingerprint=None)
 
     def answer_of(self, flight: Flight) -> Answer:
         """Return what the response of *flight* tells, which the engine is through with.
@@ -128,12 +128,16 @@ class Revalidation:
         """
         if flight.answer is not None:
             answer = flight.answer._replace(items=flight.answer.items | flight.items)
-            return answer if flight.is_through else answer._replace(terms=None)
+            return answer if flight.is_through else answer._replace(callback_fingerprint=None)
         content = flight.location.encode("utf-8", "surrogatepass") if flight.location is not None else None
-        terms = self._revisits.terms
+        fingerprint = self._revisits.callback_fingerprint
         is_cached = flight.status is not None and flight.size is None
         return Answer(
-            flight.status, content=content, is_conditional=flight.is_conditional, is_cached=is_cached, terms=terms
+            flight.status,
+            content=content,
+            is_conditional=flight.is_conditional,
+            is_cached=is_cached,
+            callback_fingerprint=fingerprint,
         )
 
     def _answer(self, response: Response, flight: Flight, content: bytes | None) -> Answer:
@@ -146,7 +150,7 @@ class Revalidation:
             flight.size or 0,
             flight.is_conditional,
             is_cached=flight.size is None,
-            terms=self._revisits.terms,
+            callback_fingerprint=self._revisits.callback_fingerprint,
             kept=flight.kept,
         )
 
@@ -185,7 +189,7 @@ LIMITS = ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
 """Settings of Scrapy by which requests are left out without a trace."""
 
 
-def terms_of(spider: Spider, settings: BaseSettings) -> bytes:
+def spider_fingerprint(spider: Spider, settings: BaseSettings) -> bytes:
     """Return what the outputs of *spider* depend on beside the pages, as JSON; *settings* are those of the crawl.
 
     That is the files in which its class and those that it is made of are defined, its attributes that are text, as

@@ -22,7 +22,7 @@ from scrapy_replica.components.leases import Leases
 from scrapy_replica.components.payloads import LIVE, LostError, callback_of
 from scrapy_replica.components.plain_data import UnsharedError
 from scrapy_replica.components.politeness import Politeness
-from scrapy_replica.components.revalidation import terms_of
+from scrapy_replica.components.revalidation import spider_fingerprint
 from scrapy_replica.components.scope import leaving
 from scrapy_replica.components.slots import chosen_slot
 from scrapy_replica.components.spider import TopicSpider
@@ -98,7 +98,7 @@ class ReplicaScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         self._payloads.spider = spider
-        self._crawl.revisits.set_terms(terms_of(spider, self._crawler.settings))
+        self._crawl.revisits.set_spider(spider_fingerprint(spider, self._crawler.settings))
         engine = self._crawler.engine
         assert engine is not None
         self._engine = engine
@@ -126,7 +126,7 @@ class ReplicaScheduler(BaseScheduler):
             logger.warning(
                 "%d requests of the last run could not be stored and are lost, e.g. %s", len(lost), lost[0][0]
             )
-            self._crawl.store.revisits.forget_terms({parent for _, parent in lost if parent is not None})
+            self._crawl.store.revisits.forget_fingerprints({parent for _, parent in lost if parent is not None})
         if self._extension.shared_crawl is None:  # else it was refused
             self._last_id = self._urls.last_id
             self._plain.take_queue(self._enter_taken)
@@ -290,7 +290,7 @@ class ReplicaScheduler(BaseScheduler):
             if request is not None:
                 self._leases.add(request, taken)
                 if self._extension.shared_crawl is not None:
-                    self._extension.shared_crawl.is_idle = False
+                    self._extension.shared_crawl.tell_idle(is_idle=False)
                 self._crawl.counts["scheduler/dequeued"] += 1
                 return request
         self._crawl.store.commit()
@@ -308,7 +308,7 @@ class ReplicaScheduler(BaseScheduler):
             )
             self._crawl.fetches.observe_failure(taken.id, None, type(error).__name__)
             if taken.parent is not None:
-                self._crawl.store.revisits.forget_terms([taken.parent])
+                self._crawl.store.revisits.forget_fingerprints([taken.parent])
             self._urls.drop(taken.id)  # a link may find it anew, and then it comes back
             return None
         except Exception as error:

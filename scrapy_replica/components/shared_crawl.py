@@ -62,13 +62,8 @@ class SharedCrawl:
         if self._timer.running:
             self._timer.stop()
 
-    @property
-    def is_idle(self) -> bool | None:
-        """Whether this process has nothing to do, as the others were told."""
-        return self._is_idle
-
-    @is_idle.setter
-    def is_idle(self, is_idle: bool) -> None:
+    def tell_idle(self, *, is_idle: bool) -> None:
+        """Tell the others whether this process has nothing to do, if they were told otherwise."""
         if is_idle is not self._is_idle:
             self._store.idle(is_idle)
             self._is_idle, self._idle_since = is_idle, self._looks
@@ -91,7 +86,7 @@ class SharedCrawl:
         if update is not None:
             self._crawl.remote.apply(update)
             if self._crawl.has_work:
-                self.is_idle = False
+                self.tell_idle(is_idle=False)
         if self._looks % TELL_EVERY == 0:
             self.tell()
         if update is not None or self._is_quiet or self._looks % ASK_EVERY == 0:
@@ -109,7 +104,7 @@ class SharedCrawl:
         The process that leads looks once more at what the verdicts rest on when all have nothing to do.
         """
         crawl, store = self._crawl, self._store
-        self.is_idle = not crawl.has_work
+        self.tell_idle(is_idle=not crawl.has_work)
         if not self._is_quiet:
             return False
         if not store.is_leader or store.is_over:

@@ -14,7 +14,7 @@ from scrapy_replica.crawl.given import Clock, KeyOf
 from scrapy_replica.crawl.pages.reading import Reading
 from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB, StoreError
-from scrapy_replica.decision import TESTED, Action, Decision, Reason
+from scrapy_replica.decision import TESTED_REASONS, Action, Decision, Reason
 
 
 class DecisionLog:
@@ -40,7 +40,7 @@ class DecisionLog:
         """Write *decision* about a URL down, what it suppressed, and the sample that it is."""
         reason = decision.reason
         assert reason is not None
-        if reason in TESTED:
+        if reason in TESTED_REASONS:
             self._reading.found()
         at = self._now()
         decision = replace(decision, evidence={what: _redacted(told) for what, told in decision.evidence.items()})
@@ -48,7 +48,7 @@ class DecisionLog:
         if decision.action is not Action.FETCH:
             other = self._key(decision.representative) if decision.representative is not None else None
             self._store.suppressed.enter([Suppressed(url_id, claim, other) for claim in decision.claims])
-        elif decision.wanted is Action.DROP and reason in TESTED:
+        elif decision.wanted is Action.DROP and reason in TESTED_REASONS:
             self._samples.enter(url_id, url, decision)
             self._counts["sample/fetched"] += 1
         self._counts[f"decision/{reason.value}/{decision.action.value}"] += 1

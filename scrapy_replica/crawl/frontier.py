@@ -19,7 +19,7 @@ from scrapy_replica.crawl.revisits import Revisits
 from scrapy_replica.crawl.unrequested import UnrequestedUrls
 from scrapy_replica.crawldb.claims import MAX_REWRITES
 from scrapy_replica.crawldb.contract import URGENT, CrawlDB, Found, Known, NewUrl, Permission, UrlRow
-from scrapy_replica.decision import BUDGETS, FETCH, TESTED, Action, Decision, Reason
+from scrapy_replica.decision import BUDGETS, FETCH, TESTED_REASONS, Action, Decision, Reason
 
 
 class Entered(NamedTuple):
@@ -130,7 +130,7 @@ class Frontier:
         rows: list[Entry] = []
         for _ in range(MAX_REWRITES):
             own = self._under_own_key(new, decision)
-            if decision.reason in TESTED and self._would_mix(new, decision.url):
+            if decision.reason in TESTED_REASONS and self._would_mix(new, decision.url):
                 new, decision = own, FETCH
                 break
             decision = self.draw(new.url, own.key, decision, pending)
@@ -233,18 +233,20 @@ class Frontier:
         if decision.reason in BUDGETS and self._store.pages.has_page(taken.id):
             return True
         # What a person orders holds for samples, too, and whatever a callback is told.
-        if decision.reason in TESTED and (self._samples.is_sample(taken.id) or self._would_mix(taken, decision.url)):
+        if decision.reason in TESTED_REASONS and (
+            self._samples.is_sample(taken.id) or self._would_mix(taken, decision.url)
+        ):
             return True
         # Its page is what a sample is held against: the sample's own, which would stand for it, tells nothing.
-        if decision.reason in TESTED and self._samples.awaits(taken.key, decision.representative):
+        if decision.reason in TESTED_REASONS and self._samples.awaits(taken.key, decision.representative):
             return True
         # Where others lead here it is the page of those, not only of the link that it was found by.
         if decision.reason is Reason.PERMALINK and taken.key is not None and self.unrequested.is_needed(taken.key):
             return True
         is_noted = self._store.ledger.knows(taken.id, decision.reason)
         decision = self._samples.draw(decision, taken.url)
-        # What waited until a claim was certain is a test of it, though it is noted; what a pass asks for again is none:
-        # where a host did not answer, its verdict would end.
+        # A demoted URL that is drawn now is a new sample, even if this reason is in the ledger. A URL that a later pass
+        # asks for again is none: where a host did not answer, its verdict would end.
         if decision.action is not Action.FETCH or (decision.is_sampled and taken.is_demoted) or not is_noted:
             self._log.record(taken.id, taken.url, decision)
         if decision.action is Action.DEMOTE:
@@ -295,7 +297,7 @@ class Frontier:
             return False
         new = self._moved(self._like(row), url)
         decision = self._decide_moved(new)
-        if decision.reason not in TESTED or decision.action is Action.FETCH:
+        if decision.reason not in TESTED_REASONS or decision.action is Action.FETCH:
             return False
         drawn = replace(decision, action=Action.FETCH, is_sampled=True) if is_late else self.draw(url, key, decision)
         return drawn.is_sampled and self.enter([(new, drawn)], are_unrequested=True)[0].is_waiting

@@ -60,7 +60,7 @@ def after_page(before: History, answer: Answer, now: float, *, is_changed: bool)
         misses=0,
         absences=0,
         gone_at=None,
-        terms=answer.terms,
+        callback_fingerprint=answer.callback_fingerprint,
         kept=answer.kept,
         page=before.page if answer.page is None else answer.page,
         items=before.items if answer.page is None else answer.items,

@@ -43,8 +43,8 @@ class Revisits:
     most likely to have changed comes first.
 
     A page that did not change needs no callback only where one was through with it, and all that it gave was entered,
-    under the same :attr:`terms`: :meth:`reusable` tells so, and nothing else does. Any other page is due, asked for
-    without a condition, and given to its callback.
+    under the same :attr:`callback_fingerprint`: :meth:`reusable` tells so, and nothing else does. Any other page is
+    due, asked for without a condition, and given to its callback.
 
     A page is asked for on condition that it changed, with the ETag and date that its server gave; one that
     ``REPLICA_EXPLORE`` drew and that is answered by 304 once more, without a condition. A host is doubted from the
@@ -97,11 +97,11 @@ class Revisits:
     # What callbacks give
 
     @property
-    def terms(self) -> int:
+    def callback_fingerprint(self) -> int:
         """What callbacks give of a page depends on, beside the page: the spider and the scope; a signed 64-bit hash."""
-        return int(mmh3.hash64(self._spider + self._scope.terms)[0])
+        return int(mmh3.hash64(self._spider + self._scope.fingerprint)[0])
 
-    def set_terms(self, spider: bytes) -> None:
+    def set_spider(self, spider: bytes) -> None:
         """Take note of what the outputs of the spider's callbacks depend on."""
         self._spider = spider
         before, now = self._store.meta(CALLBACKS), str(mmh3.hash64(spider)[0]).encode()
@@ -115,7 +115,7 @@ class Revisits:
     def reusable(self, url_id: int) -> History | None:
         """Return what is known of the page of that URL, if it needs no callback where it is as it was."""
         history = self.history_of(url_id)
-        return history if history is not None and history.terms == self.terms else None
+        return history if history is not None and history.callback_fingerprint == self.callback_fingerprint else None
 
     def items_given(self, url_id: int, page: int) -> frozenset[int]:
         """Return the hashes of the items that callbacks gave of the page of that URL, if an earlier pass saw it.
@@ -128,7 +128,7 @@ class Revisits:
             return frozenset()  # it comes back
         if all(one.first_at >= self._pass.began_at for one in (*found, *filter(None, [before]))):
             return frozenset()
-        return frozenset().union(*(one.items for one in found if one.terms == self.terms))
+        return frozenset().union(*(one.items for one in found if one.callback_fingerprint == self.callback_fingerprint))
 
     # What is due
 
@@ -170,7 +170,9 @@ class Revisits:
             return True
         if history.absences >= MAX_ABSENCES and one.depth:
             return False
-        is_doubtful = history.misses > 0 or history.content is None or history.terms != self.terms
+        is_doubtful = (
+            history.misses > 0 or history.content is None or history.callback_fingerprint != self.callback_fingerprint
+        )
         return is_doubtful or chance > self._config.revisit_chance
 
     def _is_drawn(self, url_id: int) -> bool:

@@ -99,7 +99,7 @@ class CrawlScope:
     # What does not belong
 
     @property
-    def terms(self) -> bytes:
+    def fingerprint(self) -> bytes:
         """Which links are left out, without a trace, depends on this: settings, and how much the seeds let in."""
         return b"%s %d" % (self._told, self._scope.n_open)
 

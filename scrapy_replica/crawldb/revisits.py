@@ -50,7 +50,7 @@ class History(NamedTuple):
     """Of these and those between them the ones that said that there is no page: 404 or 410."""
     gone_at: float | None = None
     """Since when there is no page."""
-    terms: int | None = None
+    callback_fingerprint: int | None = None
     """Under which a callback was through with that body, signed 64-bit hash; ``None`` where none was."""
     kept: bytes | None = None
     """SHA-1 of that body, as sent, if it is kept as WARC."""
@@ -143,9 +143,11 @@ class RevisitTable(Table):
         )
         return [Done(_history(row[:-2]), *row[-2:]) for row in rows]
 
-    def forget_terms(self, url_ids: Iterable[int]) -> None:
+    def forget_fingerprints(self, url_ids: Iterable[int]) -> None:
         """Take note that no callback is through with the pages of the URLs of these ids."""
-        self._write_many("UPDATE revisits SET terms = NULL WHERE url = ?", [(url_id,) for url_id in url_ids])
+        self._write_many(
+            "UPDATE revisits SET callback_fingerprint = NULL WHERE url = ?", [(url_id,) for url_id in url_ids]
+        )
 
     def changes_of_hosts(self) -> Mapping[str, tuple[int, int, float]]:
         """Return for each host its visits beyond the first to each URL, those that found a change, and the seconds."""

@@ -1,7 +1,7 @@
-"""How a crawl goes: the figures of a job, which all that shows them takes from one record.
+"""How a crawl goes: the figures of a whole job, which all that shows them takes from one record.
 
 ``scrapy replica status``, the report, the control page, the line at the end of a crawl and ``replica/saved`` among its
-statistics print a :class:`Status`; none of them counts for itself.
+statistics print a :class:`Status`; none of them counts these for itself.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class Answer(NamedTuple):
     """The page was asked for if it changed."""
     is_cached: bool = False
     """Nobody was asked: it comes from a cache."""
-    terms: int | None = None
+    callback_fingerprint: int | None = None
     """Under which a callback was through with it, 64 bits, signed; ``None`` where none was."""
     kept: bytes | None = None
     """SHA-1 of the body, as sent, if it is kept as WARC."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
+from scrapy_replica.claim import TESTED_KINDS, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
 from scrapy_replica.crawl.hosts.replicas import Replicas
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules
@@ -43,7 +43,7 @@ class Claims:
                 self.refute([Claim(Kind.LINKS, claim.of, claim.subject)])
             elif claim.kind is Kind.RULE:
                 self.restore_after_rule(self._rules.refute(int(claim.subject)), Why.REFUTED)
-            elif claim.kind in TESTED and not self._store.claims.is_refuted(claim):  # a user's limit is no belief
+            elif claim.kind in TESTED_KINDS and not self._store.claims.is_refuted(claim):  # a user's limit is no belief
                 self._store.claims.refute(claim)
                 self._counts[f"sample/ended/{reason_of(claim).value}"] += 1
                 self._restorer.bring_back(claim, Restoration(Why.REFUTED, str(claim)))

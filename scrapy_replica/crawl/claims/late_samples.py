@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from scrapy_replica.claim import TESTED, Claim, Kind, Restoration, Why, Work
+from scrapy_replica.claim import TESTED_KINDS, Claim, Kind, Restoration, Why, Work
 from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback, Unlinked
 from scrapy_replica.crawl.claims.restoring import Restorer, reason_of
@@ -25,10 +25,10 @@ from scrapy_replica.decision import Outcome, Reason
 from scrapy_replica.urls.validation import PROVED
 
 LEAST, SHARE, ROOT = 5, 0.1, 2
-"""URLs of every other claim that are: a tenth, at least five, and of more than 400 twice the square root. A site of 260
-pages where an argument names every third page from the 81st on lost 120 contents in 7 of 180 crawls with three, in none
-of 270 so; of versions for print of which a third says something else three left one or two of 199 contents in 3 of 32
-crawls."""
+"""Of what a claim that is no mirror suppressed a tenth is fetched: at least five, and of more than 400 twice the square
+root. A site of 260 pages where an argument names every third page from the 81st on lost 120 contents in 7 of 180 crawls
+with three, in none of 270 so; of versions for print of which a third says something else three left one or two of 199
+contents in 3 of 32 crawls."""
 MOST_COUNTED = 40_000
 """Of more a claim's samples are as many: 400."""
 MOST_AGAIN = 16
@@ -69,9 +69,9 @@ class LateSamples:
         self._claims, self._restorer = claims, restorer
         self._fallback, self._look_ahead, self._settling = fallback, look_ahead, settling
         self._suppressed = SuppressedUrls(store, samples.salt)
-        self._looked: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
+        self._last_look: tuple[int, int] = tuple(json.loads(store.meta(LOOKED) or b"[0, 0]"))
         """Number of the pass and id of the newest URL at which an earlier run had looked at every claim."""
-        self._sampled: dict[Claim, int] = {}
+        self._newest_sampled: dict[Claim, int] = {}
         """Claim of which some of what it suppressed was fetched at the end -> the newest URL that it had suppressed."""
         self._n_further: Counter[Claim] = Counter()
         """URLs fetched because late samples led to them."""
@@ -129,14 +129,14 @@ class LateSamples:
         return Pass.load(self._store.meta(LAST_PASS)).number
 
     @cached_property
-    def _looked_until(self) -> int:
+    def _resumed_until(self) -> int:
         """Id of the newest URL that an earlier run of this pass had looked at; 0 without one."""
-        number, newest = self._looked
+        number, newest = self._last_look
         return newest if number == self._pass else 0
 
     def _has_more(self, claim: Claim) -> bool:
         """Tell whether *claim* suppressed URLs that no earlier run looked at the end among."""
-        return self._store.suppressed.newest_of(claim) > self._looked_until
+        return self._store.suppressed.newest_of(claim) > self._resumed_until
 
     def _draw_of(self, claim: Claim, reason: Reason, n_agreed: int) -> bool:
         """Ask for some of what *claim* suppressed: once, and again while its samples leave a doubt or lead further.
@@ -145,16 +145,16 @@ class LateSamples:
         """
         if not self._samples.are_drawn:
             return False
-        looked_until = self._sampled.get(claim)
-        if looked_until is None and self._samples.test_of(claim).n_samples and not self._has_more(claim):
+        sampled_until = self._newest_sampled.get(claim)
+        if sampled_until is None and self._samples.test_of(claim).n_samples and not self._has_more(claim):
             return False  # an earlier run was through with it
-        self._sampled[claim] = self._store.suppressed.newest_of(claim)
-        if looked_until is None or self._is_doubted(claim, n_agreed):
+        self._newest_sampled[claim] = self._store.suppressed.newest_of(claim)
+        if sampled_until is None or self._is_doubted(claim, n_agreed):
             is_asked = claim.kind in {Kind.MIRROR, Kind.SCHEME} and self._sample_unlinked(claim)
             chosen = self._suppressed.some_of(claim, self._most(claim) - self._drawn[claim])
         else:
             is_asked = False
-            chosen = self._suppressed.some_of(claim, min(FURTHER, MOST_FURTHER - self._n_further[claim]), looked_until)
+            chosen = self._suppressed.some_of(claim, min(FURTHER, MOST_FURTHER - self._n_further[claim]), sampled_until)
             self._n_further[claim] += len(chosen)
         is_asked |= self._enter(chosen, reason)
         if claim.kind is Kind.MIRROR:
@@ -178,7 +178,7 @@ class LateSamples:
             newest[claim.subject] = max(newest[claim.subject], self._store.suppressed.newest_of(claim))
         is_asked = False
         for host, last in newest.items():
-            if last > self._asked_again.get(host, self._looked_until):
+            if last > self._asked_again.get(host, self._resumed_until):
                 self._asked_again[host] = last
                 is_asked |= self._fallback.ask_again(host)
         return is_asked
@@ -273,7 +273,7 @@ class LateSamples:
             url = self._store.urls.url_of(row.id)
             others = (one for one in self._store.suppressed.of_url(row.id) if one.claim != row.claim)
             tested = [row, *(one for one in others if self._suppressed.is_tested(one, url))]
-            tested = [one for one in tested if one.claim.kind in TESTED]
+            tested = [one for one in tested if one.claim.kind in TESTED_KINDS]
             self._samples.enter_late(tested, reason, url)
             self._drawn.update(one.claim for one in tested)
             self._store.suppressed.restore_one(row.id)

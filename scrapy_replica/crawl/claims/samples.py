@@ -16,7 +16,7 @@ from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import CrawlDB
 from scrapy_replica.crawldb.samples import Sample, Stratum
-from scrapy_replica.decision import TESTED, Action, Decision, Outcome, Reason
+from scrapy_replica.decision import TESTED_REASONS, Action, Decision, Outcome, Reason
 from scrapy_replica.words import phrases, terminal
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class Samples:
         is_acting = decision.action in {Action.DROP, Action.REWRITE} or (
             decision.action is Action.DEMOTE and decision.reason in CANDIDATES
         )
-        is_tested = is_acting and decision.reason in TESTED
+        is_tested = is_acting and decision.reason in TESTED_REASONS
         if not is_tested or not self.are_drawn:
             return decision
         pending = pending if pending is not None else Pending(list)

@@ -139,10 +139,10 @@ class Settling:
         return refuted
 
     def add_redirect(self, url_id: int, location: str) -> list[Claim]:
-        """Settle what a URL is a sample of that leads to its representative; return the claims that this refuted.
+        """Settle the samples of a URL that redirects; return the claims that this refuted.
 
-        Nobody asks for that once more where it was fetched: links by http were never known to be the same by https.
-        Where it leads to another page that is known it brings nothing, which says nothing of the others.
+        One that redirects to its representative agrees: that is not asked for once more where it was fetched, and links
+        by http were never known to be the same by https. One that redirects to another known page settles nothing.
         """
         refuted = []
         for sample in self._open(url_id):
@@ -230,10 +230,11 @@ class Settling:
 
         Return the claims that it refuted.
         """
-        verdict, twin = self._replicas.verdict_of(page.host), self._replicas.url_on_canonical(page.url, page.host)
-        if verdict is None or twin is None or self._samples.is_sample(url_id):
+        verdict = self._replicas.verdict_of(page.host)
+        counterpart = self._replicas.url_on_canonical(page.url, page.host)
+        if verdict is None or counterpart is None or self._samples.is_sample(url_id):
             return []
-        key = self._key(twin)
+        key = self._key(counterpart)
         known = self._store.urls.known(key)
         if known is None and page.redirected_from:
             return self._add_redirected(page, url_id)
@@ -244,19 +245,21 @@ class Settling:
             return self._overturn_finder(url_id, url_id)
         if known.state is not State.DROPPED:
             claims = (verdict.claim,)
-            decision = Decision(Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=claims, representative=twin)
+            decision = Decision(
+                Action.FETCH, Action.DROP, Reason.REPLICA_HOST, claims=claims, representative=counterpart
+            )
             self._samples.enter(url_id, page.url, decision)
         return []
 
     def _add_redirected(self, page: Page, url_id: int) -> list[Claim]:
         """Take note of a mirror's page behind a redirect, which the canonical host may lack; return what it refuted."""
         asked = page.redirected_from[0]
-        twin = self._replicas.url_on_canonical(asked, host_of(asked))
-        if twin is None:
+        counterpart = self._replicas.url_on_canonical(asked, host_of(asked))
+        if counterpart is None:
             return []
-        key, twin_key = self._key(asked), self._key(twin)
-        known = self._store.urls.find([key, twin_key])
-        is_lacking = len(known) == 2 and self._store.pages.has_error(known[twin_key].id)
+        key, its_key = self._key(asked), self._key(counterpart)
+        known = self._store.urls.find([key, its_key])
+        is_lacking = len(known) == 2 and self._store.pages.has_error(known[its_key].id)
         return self._overturn_finder(known[key].id, url_id) if is_lacking else []
 
     def _overturn_finder(self, asked_id: int, url_id: int) -> list[Claim]:

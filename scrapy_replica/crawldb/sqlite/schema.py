@@ -138,7 +138,7 @@ CREATE TABLE revisits (               -- what asking for a URL showed, and for i
     misses INTEGER NOT NULL,          -- visits in a row that brought nothing
     absences INTEGER NOT NULL,        -- those of them that said that there is no page: 404 or 410
     gone_at REAL,                     -- since when there is no page
-    terms INTEGER,                    -- hash of those under which a callback was through with that body
+    callback_fingerprint INTEGER,     -- hash of spider and scope with which a callback was through with that body
     kept BLOB,                        -- captures.digest of that body
     page INTEGER,                     -- hash of what its last page said and of its URL without session ids
     items BLOB NOT NULL               -- hashes of the items that the callback gave of that page, 8 bytes each
