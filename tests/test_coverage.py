@@ -86,6 +86,17 @@ class TestDrawing:
         assert all(db.urls.draw(rng) == db.urls.take().id for _ in range(30))
         db.close()
 
+    def test_what_was_drawn_before_is_not_passed_over(self):
+        """It was while anything waited of a higher priority, as redirects have: what told was no random sample."""
+        db = SqliteCrawlDB(None, "x")
+        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(100)])
+        rng = random.Random(0)
+        drawn = {db.urls.draw(rng) for _ in range(5)}
+        db.urls.discover([NewUrl(f"http://{HOST}/moved/{one}", HOST, 100 + one, priority=2) for one in range(50)])
+        drawn.add(db.urls.draw(rng, drawn))
+        assert {db.urls.take().id for _ in drawn} == drawn
+        db.close()
+
 
 def aliases() -> dict[str, object]:
     """A site of N pages, each of which leads to five other URLs of all pages, that nothing in the URL tells."""

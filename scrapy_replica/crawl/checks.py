@@ -83,7 +83,7 @@ class Checks:
         return self._dry >= DRY
 
     def _draw(self) -> None:
-        drawn = self._store.urls.draw(self._random)
+        drawn = self._store.urls.draw(self._random, self._pending)
         if drawn is not None:
             self._pending[drawn] = self._end if self._is_end else 0
             self._store.checks.enter(drawn, self._pending[drawn])

@@ -238,12 +238,16 @@ class UrlTable(KnownUrls):
             self._offer(host, is_demoted, priority, scores[key], url_id)
         return len(waiting)
 
-    def draw(self, random: Random) -> int | None:
-        """Let a *random* waiting URL come first; return its id, ``None`` where no other waits."""
+    def draw(self, random: Random, pending: Iterable[int] = ()) -> int | None:
+        """Let a *random* waiting URL come first, with those *pending*, which were drawn before; return its id.
+
+        ``None`` where no other waits. What was drawn and stays behind what is drawn later is drawn in vain: those that
+        were fetched were no random sample any more where redirects, whose priority is higher, came between.
+        """
         url_id, best = self._drawn(random), self._host_order.best_priority
-        if url_id is not None:
-            first = "score = ?, is_demoted = 0, priority = MAX(priority, COALESCE(?, priority))"
-            self._move(first, "id = ?", (URGENT, best, url_id))
+        first = "score = ?, is_demoted = 0, priority = MAX(priority, COALESCE(?, priority))"
+        for one in (*pending, url_id):
+            self._move(first, f"id = ? AND state = {WAITING}", (URGENT, best, one))
         return url_id
 
     def _drawn(self, random: Random) -> int | None:
