@@ -41,6 +41,7 @@ class TestShape:
             ("http://h/2024/05/12/what-came-of-it", TrapKind.CALENDAR, ["what-came-of-it"]),
             ("http://h/list?colour=red&size=s", TrapKind.FACETS, ["colour=red", "size=s"]),
             ("http://h/a/x/a/x", TrapKind.REPEATING_SEGMENTS, ["a", "x"]),
+            ("http://h/page/7/7/7/", TrapKind.REPEATING_SEGMENTS, ["7", "page"]),
             ("http://h/" + "/".join("abcdefghijkl"), TrapKind.GROWING_PATH, []),
             ("http://h/wiki/a?rev=7", TrapKind.REVISIONS, ["rev="]),
             ("http://h/wiki/a?action=diff&version=2", TrapKind.REVISIONS, ["action=diff"]),
@@ -282,6 +283,12 @@ class TestFolding:
             is_date=True,
         )
         assert list(folding.lines()) == [(("feast", "for"), ("80",))]
+
+    def test_a_date_in_seconds(self):
+        """As Moodle's calendar has it: 2024-12-01."""
+        url, text = "http://h/calendar/view.php?view=day&time=1733011200", "1 December 2024\n30 guests"
+        assert list(Folding(url, "", text, is_date=True).lines()) == [(("guests",), ("30",))]
+        assert len(list(Folding(url.replace("=1733011200", "=1"), "", text, is_date=True).lines())) == 2
 
 
 class TestListings:
