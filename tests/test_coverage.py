@@ -126,6 +126,23 @@ class TestChecks:
         assert not checks.has_enough
         db.close()
 
+    def test_those_that_are_done_sooner_tell_no_sooner(self):
+        """Copies are dropped at their turn and contents fetched: 140 of an end told of copies alone."""
+        db = SqliteCrawlDB(None, "x")
+        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(300)])
+        checks = Checks(db, 0.95, 0, is_topic=False)
+        checks.begin()
+        while not checks.coverage.checked:
+            checks.end(db.urls.take().id, is_content=False)
+        before, slow = checks.coverage.checked, db.urls.take().id
+        assert checks.is_check(slow)
+        for _ in range(20):
+            checks.end(db.urls.take().id, is_content=False)
+        assert checks.coverage.checked == before
+        checks.end(slow, is_content=False)
+        assert checks.coverage.checked == before + 20
+        db.close()
+
 
 @pytest.mark.asyncio
 class TestStopAt:

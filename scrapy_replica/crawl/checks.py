@@ -35,8 +35,11 @@ class Checks:
         self._random = Random(seed)
         self.is_on = False
         """The crawl is to stop by itself, and has the frontier alone."""
-        self._pending: dict[int, int] = {}
-        """Id of a URL that was drawn -> number of the end that it was drawn in, or 0."""
+        self._pending: set[int] = set()
+        """Ids of URLs that were drawn and are not fetched yet."""
+        self._in_order: dict[int, bool | None] = {}
+        """Id of a URL that was drawn since an end began, or was over -> whether it brought a content; ``None``: it is
+        pending, as it is or others before it."""
         self._fetches = self._found = self._dry = 0
         self._end = self._checked = 0
         """Number of the last end, and its checks."""
@@ -66,17 +69,27 @@ class Checks:
         self._found += is_content
         self._fetches += 1
         was_end, self._dry = self._is_end, 0 if is_content else self._dry + 1
-        drawn_in = self._pending.pop(url_id, None)
-        if self._is_end:
-            self._checked += drawn_in == self._end
-        elif was_end:
+        self._pending.discard(url_id)
+        if self._is_end is not was_end:
+            self._in_order.clear()
             self._recent.clear()
-        elif drawn_in == 0:
-            self._recent.append(is_content)
-        if self._dry == DRY:
-            self._end, self._checked = self._end + 1, 0
+            self._end, self._checked = self._end + self._is_end, 0
+        elif url_id in self._in_order:
+            self._in_order[url_id] = is_content
+            self._count()
         if self._is_end or self._fetches % EVERY == 0:
             self._draw()
+
+    def _count(self) -> None:
+        """Let those checks tell before which none is pending, in the order in which they were drawn.
+
+        What a claim drops at its turn ends at once, and what is fetched later: as they came, the first 140 of an end
+        told of nothing but copies, where 84 of 1,553 URLs were contents.
+        """
+        while self._in_order and (is_content := next(iter(self._in_order.values()))) is not None:
+            del self._in_order[next(iter(self._in_order))]
+            self._checked += self._is_end
+            self._recent.append(is_content)
 
     @property
     def _is_end(self) -> bool:
@@ -85,8 +98,9 @@ class Checks:
     def _draw(self) -> None:
         drawn = self._store.urls.draw(self._random, self._pending)
         if drawn is not None:
-            self._pending[drawn] = self._end if self._is_end else 0
-            self._store.checks.enter(drawn, self._pending[drawn])
+            self._pending.add(drawn)
+            self._in_order[drawn] = None
+            self._store.checks.enter(drawn, self._end if self._is_end else 0)
 
     @property
     def coverage(self) -> Coverage:
