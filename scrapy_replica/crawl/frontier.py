@@ -253,8 +253,9 @@ class Frontier:
             self._store.urls.demote(taken.id)
         elif decision.action is not Action.FETCH:
             self._store.urls.drop(taken.id)
-        if decision.url is not None and decision.action is not Action.DEMOTE:  # one that waits on is not in need of it
-            new = self._moved(self._like(taken), decision.url)  # in its place in the order
+        if decision.url is not None:
+            # In its place in the order, also where it waits on: when the rule is certain by then, it need not be fetched.
+            new = self._moved(self._like(taken), decision.url)
             self.enter([(new, self._decide_moved(new))], moved_by=decision)
         return decision.action is Action.FETCH
 
