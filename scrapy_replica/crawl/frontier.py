@@ -254,7 +254,7 @@ class Frontier:
         elif decision.action is not Action.FETCH:
             self._store.urls.drop(taken.id)
         if decision.url is not None:
-            # In its place in the order, also where it waits on: when the rule is certain by then, it need not be fetched.
+            # In its place in the order, also where it waits on: once the rule is certain it need not be fetched.
             new = self._moved(self._like(taken), decision.url)
             self.enter([(new, self._decide_moved(new))], moved_by=decision)
         return decision.action is Action.FETCH
