@@ -26,15 +26,18 @@ from scrapy_replica.crawl.claims.claim_evidence import MANY
 from scrapy_replica.crawl.claims.claim_test import ClaimTest
 from scrapy_replica.crawl.claims.late_samples import LEAST_DOUBTED, MOST_DOUBTED
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.claims.settling import compared
 from scrapy_replica.crawl.crawl import Crawl
 from scrapy_replica.crawldb.claims import Suppressed
 from scrapy_replica.crawldb.contract import URGENT, NewUrl, Permission, State
+from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.crawldb.remote import RemoteUpdate
 from scrapy_replica.crawldb.samples import Stratum
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 from scrapy_replica.decision import FETCH, Action, Decision, Outcome, Reason
 from scrapy_replica.records import Link, Page, Verdict
 from scrapy_replica.sites.aliases import Aliases
+from scrapy_replica.sites.evidence import PageMark
 
 MIRROR, CANONICAL = "mirror.example", "canonical.example"
 VERDICT = Verdict(MIRROR, CANONICAL, "", "", 0.99, 3)
@@ -478,6 +481,22 @@ class TestSamples:
 def state(db, url):
     known = db.urls.find([key(url)]).get(key(url))
     return known and known.state
+
+
+@pytest.mark.parametrize(("words", "other", "outcome"), [(38, 19, Outcome.UNKNOWN), (40, 19, Outcome.OTHER)])
+def test_a_page_of_little_text_is_another_one_than_a_page_that_says_much(words, other, outcome):
+    """Some words more or less, as a date, say nothing where a page has no twenty."""
+    page, representative = (Trace(bytes([one]) * 16, None, one, None, None) for one in (words, other))
+    assert compared(page, representative, is_beside_told=False) is outcome
+
+
+@pytest.mark.parametrize(("links", "outcome"), [(43, Outcome.SAME), (44, Outcome.OTHER)])
+def test_a_page_of_the_same_text_with_four_times_the_links_is_another_one(links, outcome):
+    """Menus around every page of a copy make up to three times as many links."""
+    page, representative = (
+        Trace(b"s" * 16, 1, 100, None, PageMark(1, 1, 1, 1, 0, 100, None, None, links=n).pack()) for n in (links, 10)
+    )
+    assert compared(page, representative, is_beside_told=False) is outcome
 
 
 class TestFallback:
