@@ -106,13 +106,6 @@ class Fallback:
         self.unlinked[host_of(one.url)].remove(one)
         return self._frontier.ask_as_sample(one.row, one.url, is_late=True)
 
-    def ask_again(self, host: str) -> bool:
-        """Ask for what failed on *host* before a claim acted that may suppress what leads to it.
-
-        Tell whether anything is asked for.
-        """
-        return sum(self.ask(url_id) for url_id in self._store.pages.failed_on(host)) > 0
-
     def ask(self, url_id: int) -> bool:
         """Ask the mirrors, and the other scheme, for what was not brought at the URL of that id.
 
