@@ -234,6 +234,19 @@ class TestSamples:
         crawl.fetches.observe_failure(ids[-1], 301, None, location=f"http://{CANONICAL}/{to}")
         assert [one.outcome for one in db.samples.of_url(ids[-1])] == [outcome]
 
+    @pytest.mark.parametrize(("status", "is_held"), [(404, True), (500, False)])
+    def test_a_copy_of_a_part_of_a_site_is_still_one(self, db, status, is_held):
+        """Seven pages that it has not, beside three that agreed, ended it, and the rest was fetched twice."""
+        crawl = crawl_on(db, explore=1.0)
+        hold(db, crawl)
+        root, *_ = enter(db, f"http://{CANONICAL}/", *pages_of(CANONICAL, 12))
+        follow(crawl, root, pages_of(MIRROR, 12))
+        samples = db.samples.of_claim(VERDICT.claim)
+        assert len(samples) == 12
+        for sample in samples:
+            crawl.fetches.observe_failure(sample.id, status, None)
+        assert bool(crawl.replicas.holding()) is is_held
+
     @pytest.mark.parametrize("is_manual", [False, True])
     def test_what_a_person_left_out_is_not_fetched_to_tell(self, db, is_manual):
         crawl, (url_id,) = crawl_on(db), enter(db, f"http://{CANONICAL}/1.html?ref=1", is_done=True)

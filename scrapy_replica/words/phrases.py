@@ -56,7 +56,7 @@ OUTCOMES = {
     Outcome.OTHER: "wrongly so: it is a page of its own",
     Outcome.UNKNOWN: "it has too little text to tell whether that was right",
     Outcome.FAILED: "it brought no page",
-    Outcome.UNREAD: "the page that it is held against was not read",
+    Outcome.UNREAD: "there was no page of it, or none that was read to hold it against",
 }
 """What fetching a sample showed."""
 

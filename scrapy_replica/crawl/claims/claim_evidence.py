@@ -161,7 +161,7 @@ class ClaimEvidence:
         self._fallback.add_failure(url_id)
         if status is None or status >= MISSING:
             if is_own or self._store.is_leader:
-                self._claims.refute(self._settling.add_failure(url_id))
+                self._claims.refute(self._settling.add_failure(url_id, is_gone=status in GONE))
             if is_own:
                 self._rules.add_failure(url, claims, is_told=status in GONE and not is_kept)
         if not is_own and status is not None and status < MISSING:

@@ -20,7 +20,7 @@ FRESH, FADING = 0.5, 0.8
 samples more for a site of any size. A crawl that is ended by a limit has no others of its late parts."""
 UNTOLD = 5
 """Samples that refute a claim as well if they outnumber those that tell 2 to 1: of too little text, or because one of
-the two brought nothing. What is asked in vain costs no page, but saves none either."""
+the two failed, the sample otherwise than by being gone. What is asked in vain costs no page, but saves none either."""
 MOST_OPEN = 24
 """Samples under way that count as agreeing: as many as a page full of links brings at an even chance; without a bound
 a list of 3,000 links would be one test."""

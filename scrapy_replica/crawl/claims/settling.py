@@ -129,10 +129,11 @@ class Settling:
             refuted += self._compare(sample, sample.id, url_id)
         return refuted
 
-    def add_failure(self, url_id: int) -> list[Claim]:
-        """Take note that a URL brought no page; return the claims that this refuted."""
-        # What nothing leads to need not be there: nobody misses it.
-        outcome = Outcome.UNREAD if url_id in self._store.unrequested.ids else Outcome.FAILED
+    def add_failure(self, url_id: int, *, is_gone: bool = False) -> list[Claim]:
+        """Take note that a URL brought no page, or *is gone*; return the claims that this refuted."""
+        # What nothing leads to need not be there, and nobody misses what a copy of a part of a site has not.
+        is_missed = not is_gone and url_id not in self._store.unrequested.ids
+        outcome = Outcome.FAILED if is_missed else Outcome.UNREAD
         refuted = self._samples.settle(url_id, outcome) if self._open(url_id) else []
         for sample in self._awaiting(self._store.urls.key_of(url_id)):
             refuted += self._compare(sample, sample.id, url_id, is_away=self._store.pages.has_page(url_id))
