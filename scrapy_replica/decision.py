@@ -84,8 +84,8 @@ class Outcome(str, Enum):
     FAILED = "failed"
     """It, or the page that it is held against, was asked for in vain."""
     UNREAD = "unread"
-    """The page that it is held against was not read, or it has no page, and nobody misses it: nothing leads to it, or it is
-    gone (404, 410), as what a copy of a part of a site has not. It counts neither way."""
+    """The page that it is held against was not read, or it has no page and nobody misses it: nothing leads to it, or it
+    is gone (404, 410), as what a copy of a part of a site has not. It counts neither way."""
 
 
 @dataclass(frozen=True, slots=True)
