@@ -126,6 +126,18 @@ class TestChecks:
         assert not checks.has_enough
         db.close()
 
+    def test_a_crawl_that_finds_contents_has_not_enough(self):
+        """Few wait where each page of a list leads to the next: 22 of 242 contents were lost, all of them lists."""
+        db = SqliteCrawlDB(None, "x")
+        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(400)])
+        checks = Checks(db, 0.5, 0, is_topic=False)
+        checks.begin()
+        for number in range(395):
+            checks.end(db.urls.take().id, is_content=number % 20 == 0)
+        assert checks.coverage.share[1] > 0.5
+        assert not checks.has_enough
+        db.close()
+
     def test_those_that_are_done_sooner_tell_no_sooner(self):
         """Copies are dropped at their turn and contents fetched: 140 of an end told of copies alone."""
         db = SqliteCrawlDB(None, "x")

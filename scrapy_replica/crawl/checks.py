@@ -109,8 +109,12 @@ class Checks:
 
     @property
     def has_enough(self) -> bool:
-        """Whether the crawl has found what it is to find: the lower end of the interval says so."""
-        if not self.is_on:
+        """Whether the crawl has found what it is to find: the lower end of the interval says so, of an end.
+
+        While contents come each may lead to the next, as page after page of a list: few wait then, and none of those to
+        come. Of questions 22 of 242 contents were lost, all of them lists.
+        """
+        if not self.is_on or not self._is_end:
             return False
         coverage = self.coverage
         share = coverage.share if coverage.waiting else None  # where nothing waits it ends by itself
