@@ -17,7 +17,7 @@ from redis_server import RedisServer, server_of
 
 from scrapy_replica.claim import Claim, Work
 from scrapy_replica.crawldb.contract import StoreError
-from scrapy_replica.crawldb.redis import mirror
+from scrapy_replica.crawldb.redis import local_tables
 from scrapy_replica.crawldb.redis.database import RedisCrawlDB
 
 LEASE_S = 1.0
@@ -169,7 +169,7 @@ def test_who_is_silent_while_others_are_heard_is_still_out(redis):
 
 def test_a_large_job_is_read_for_longer_than_the_lease(redis, monkeypatch):
     """Others go on meanwhile, and do not take who reads for dead; what they write is heard."""
-    monkeypatch.setattr(mirror, "BETWEEN_S", 0.0)
+    monkeypatch.setattr(local_tables, "BETWEEN_S", 0.0)
     one = opened(redis)
     enter(one, *(f"h{number}/1" for number in range(100)))
     one.commit()

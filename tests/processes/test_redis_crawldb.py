@@ -222,7 +222,7 @@ class TestTwoProcesses:
         assert {two.urls.take().host for _ in range(6)} == {"a", "b"}
         assert one.urls.take() is None
         one.listen()
-        assert not one.urls.frontier.draining
+        assert not one.urls.host_order.draining
 
     def test_nothing_comes_to_rest_for_who_waits_for_a_delay(self, both):
         one, two = both
@@ -233,12 +233,12 @@ class TestTwoProcesses:
         two.idle(True)
         two.listen()
         one.listen()
-        assert not one.urls.frontier.draining
+        assert not one.urls.host_order.draining
         two.urls.release("c")
         two.urls.finish([two.urls.take().id])
         two.listen()
         one.listen()
-        assert one.urls.frontier.draining == {"a"}
+        assert one.urls.host_order.draining == {"a"}
 
     def test_what_was_to_rest_goes_on_where_nobody_waits_for_it(self, both):
         one, two = both
@@ -248,7 +248,7 @@ class TestTwoProcesses:
         two.idle(True)
         two.listen()
         one.listen()
-        assert one.urls.frontier.draining == {"a"}
+        assert one.urls.host_order.draining == {"a"}
         two.close()
         one.listen()
         assert len(taken(one)) == 4

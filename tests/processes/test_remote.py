@@ -121,7 +121,7 @@ class TestOneJudgement:
         second.seed(url)
         first.listen()
         assert second.store.unrequested.ids == set()
-        assert not first.store.connection.read("SELECT url FROM added").fetchall()
+        assert not first.store.connection.read("SELECT url FROM unrequested").fetchall()
 
     def test_a_page_is_near_to_what_another_process_fetched(self, crawls):
         text = text_of("the same")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 22
+VERSION = 23
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
