@@ -1,4 +1,4 @@
-"""Whether what is told of coverage holds: 200 runs on each of three collections, and 196 crawls of ordinary sites.
+"""Whether what is told of coverage holds: 200 runs on each of three collections, and 203 crawls of ordinary sites.
 
 ``pytest tests/benchmarks/bench_coverage.py -s -o python_files='bench_*.py'``; half an hour on one core.
 """
