@@ -111,12 +111,23 @@ def asked(result) -> list[str]:
 
 
 class TestChecks:
-    def test_those_of_an_end_tell_nothing_when_it_is_over(self):
-        """A hundred in vain told of the few that the content led to which ended it: 25 of 315 contents were lost."""
+    @pytest.fixture
+    def db(self):
+        """A crawl of which many URLs wait."""
         db = SqliteCrawlDB(None, "x")
-        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(300)])
-        checks = Checks(db, 0.95, 0, is_topic=False)
+        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(400)])
+        yield db
+        db.close()
+
+    @staticmethod
+    def checks(db, stop_at=0.95):
+        checks = Checks(db, stop_at, 0, is_topic=False)
         checks.begin()
+        return checks
+
+    def test_those_of_an_end_tell_nothing_when_it_is_over(self, db):
+        """A hundred in vain told of the few that the content led to which ended it: 25 of 315 contents were lost."""
+        checks = self.checks(db)
         for number in range(200):
             checks.end(db.urls.take().id, is_content=number < 20)
         at_the_end = checks.coverage
@@ -124,26 +135,18 @@ class TestChecks:
         assert at_the_end.checked > 100
         assert checks.coverage.checked == 0
         assert not checks.has_enough
-        db.close()
 
-    def test_a_crawl_that_finds_contents_has_not_enough(self):
+    def test_a_crawl_that_finds_contents_has_not_enough(self, db):
         """Few wait where each page of a list leads to the next: 22 of 242 contents were lost, all of them lists."""
-        db = SqliteCrawlDB(None, "x")
-        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(400)])
-        checks = Checks(db, 0.5, 0, is_topic=False)
-        checks.begin()
+        checks = self.checks(db, stop_at=0.5)
         for number in range(395):
             checks.end(db.urls.take().id, is_content=number % 20 == 0)
         assert checks.coverage.share[1] > 0.5
         assert not checks.has_enough
-        db.close()
 
-    def test_those_that_are_done_sooner_tell_no_sooner(self):
+    def test_those_that_are_done_sooner_tell_no_sooner(self, db):
         """Copies are dropped at their turn and contents fetched: 140 of an end told of copies alone."""
-        db = SqliteCrawlDB(None, "x")
-        db.urls.discover([NewUrl(f"http://{HOST}/{one}", HOST, one) for one in range(300)])
-        checks = Checks(db, 0.95, 0, is_topic=False)
-        checks.begin()
+        checks = self.checks(db)
         while not checks.coverage.checked:
             checks.end(db.urls.take().id, is_content=False)
         before, slow = checks.coverage.checked, db.urls.take().id
@@ -153,7 +156,6 @@ class TestChecks:
         assert checks.coverage.checked == before
         checks.end(slow, is_content=False)
         assert checks.coverage.checked == before + 20
-        db.close()
 
 
 @pytest.mark.asyncio
@@ -169,10 +171,13 @@ class TestStopAt:
         assert told.found == N
         assert told.share is not None
         assert told.share[1] >= 0.9
+        again = await crawl(TopicSpider, aliases(), settings, seeds=f"http://{HOST}/")
+        assert again.stats["finish_reason"] == "enough"
+        assert len(asked(again)) < 50  # what is under way by then
         rest = await crawl(TopicSpider, aliases(), REPLICA | {"JOBDIR": str(tmp_path)}, seeds=f"http://{HOST}/")
         assert rest.stats["finish_reason"] == "finished"
-        assert set(first.urls).isdisjoint(asked(rest)[1:])
-        assert len(asked(first)) + len(asked(rest)) > N * COPIES
+        assert {*first.urls, *again.urls}.isdisjoint(asked(rest)[1:])
+        assert sum(len(asked(one)) for one in (first, again, rest)) > N * COPIES
 
     async def test_nothing_is_left_where_everything_is_new(self, tmp_path):
         pages = site(HOST, N)

@@ -64,6 +64,8 @@ class ReplicaDownloaderMiddleware(Middleware):
             raise IgnoreRequest(decision.reason.value)
         if decision.action is not Action.REWRITE or decision.url is None:
             return None
+        if not extension.crawl.scope.may_stand(decision.url):
+            raise IgnoreRequest(Reason.OUT_OF_SCOPE.value)  # as our scheduler says at its turn
         # The duplicate filter knows the two by one fingerprint, and has let this one through.
         moved = request.replace(url=decision.url, dont_filter=True)
         if origin_of(decision.url) != origin_of(request.url):

@@ -38,8 +38,8 @@ class Checks:
         self._pending: set[int] = set()
         """Ids of URLs that were drawn and are not fetched yet."""
         self._in_order: dict[int, bool | None] = {}
-        """Id of a URL that was drawn since an end began, or was over -> whether it brought a content; ``None``: it is
-        pending, as it is or others before it."""
+        """Id of each URL that was drawn since the last end began, or was over, and does not tell yet -> whether it
+        brought a content; ``None`` where it is not fetched yet."""
         self._fetches = self._found = self._dry = 0
         self._end = self._checked = 0
         """Number of the last end, and its checks."""
@@ -54,9 +54,12 @@ class Checks:
         if not self.is_on:
             return
         self._found = checks.found(is_topic=self._is_topic)
-        checked, news = checks.outcomes(is_topic=self._is_topic)
-        self._recent.extend([True] * news + [False] * (checked - news))
         self._end = checks.last_end()
+        checked, news = checks.outcomes(is_topic=self._is_topic)
+        if checked and checks.is_end():
+            self._dry, self._checked = DRY, checked  # what ended with enough has it still
+        else:
+            self._recent.extend([True] * news + [False] * (checked - news))
 
     def is_check(self, url_id: int) -> bool:
         """Tell whether the URL of that id was drawn and is not fetched yet."""

@@ -1,4 +1,4 @@
-"""Stand-ins: URLs that were entered in the place of others, or for the add-on's own sake, and that nobody asked for."""
+"""Unrequested URLs: those that were entered in the place of others, or for the add-on's own sake."""
 
 from __future__ import annotations
 

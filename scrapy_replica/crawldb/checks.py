@@ -27,6 +27,10 @@ class CheckTable(Table):
     def last_end(self) -> int:
         return self._number("SELECT COALESCE(MAX(end), 0) FROM checks")
 
+    def is_end(self) -> bool:
+        """Tell whether the last check was drawn at an end."""
+        return bool(self._cell("SELECT end FROM checks ORDER BY id DESC LIMIT 1"))
+
     def outcomes(self, *, is_topic: bool) -> tuple[int, int]:
         """Return how many of the latest checks are told, and how many of them brought a content.
 

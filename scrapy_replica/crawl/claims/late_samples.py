@@ -80,9 +80,9 @@ class LateSamples:
         self._drawn: Counter[Claim] = Counter()
         """URLs that are fetched in this go of what each claim suppressed: one tests all claims that suppressed it."""
         self._asked_again: dict[str, int] = {}
-        """Host whose failures were asked of its mirrors again -> the newest URL that these had suppressed."""
+        """Host whose failed URLs were asked of its mirrors again -> the newest URL that these had suppressed."""
         self._failed: list[int] = []
-        """Ids of the URLs that are to be."""
+        """Ids of the failed URLs that are still to be looked at."""
         self._asked_of: set[str] = set()
         """Hosts of whose pages that say what others say mirrors were asked for some."""
         self._n_values: Counter[Claim] = Counter()
@@ -175,15 +175,16 @@ class LateSamples:
         Tell whether any is asked, or is still to be looked at. What leads to it on a mirror may be met later, and is
         suppressed then: a partial copy that was elected lost four of 2,491 pages, to which its list alone led.
         """
-        newest: defaultdict[str, int] = defaultdict(int)
-        for verdict in self._replicas.holding():
-            newest[verdict.canonical] = max(newest[verdict.canonical], self._store.suppressed.newest_of(verdict.claim))
-        for claim in self._store.suppressed.claims(Kind.SCHEME):
-            newest[claim.subject] = max(newest[claim.subject], self._store.suppressed.newest_of(claim))
-        for host, last in newest.items():
-            if last > self._asked_again.get(host, self._resumed_until):
-                self._asked_again[host] = last
-                self._failed += self._store.pages.failed_on(host)
+        if not self._failed:
+            newest: defaultdict[str, int] = defaultdict(int)
+            canonical = [(verdict.canonical, verdict.claim) for verdict in self._replicas.holding()]
+            schemes = [(claim.subject, claim) for claim in self._store.suppressed.claims(Kind.SCHEME)]
+            for host, claim in canonical + schemes:
+                newest[host] = max(newest[host], self._store.suppressed.newest_of(claim))
+            for host, last in newest.items():
+                if last > self._asked_again.get(host, self._resumed_until):
+                    self._asked_again[host] = last
+                    self._failed += self._store.pages.failed_on(host)
         chosen, self._failed = self._failed[:FAILED_AT_ONCE], self._failed[FAILED_AT_ONCE:]
         return sum([self._fallback.ask(one) for one in chosen]) > 0 or bool(self._failed)
 

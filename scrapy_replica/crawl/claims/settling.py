@@ -293,7 +293,7 @@ class Settling:
         if is_away or (other is None and other_id is not None and self._store.pages.has_failed(other_id)):
             return self._settle(sample, Outcome.FAILED) + self._overturn_finder(sample.id, url_id)
         if other is None and known is not None and known.state is State.DROPPED:
-            return self._compare_with_stand_in(sample, url_id, page, known.id)
+            return self._compare_with_final(sample, url_id, page, known.id)
         if other is None or other_id is None or other_id in self._under_way:
             return []
         outcome = Outcome.SAME if other_id == url_id else self._outcome_of(sample, url_id, page, other_id, other)
@@ -301,7 +301,7 @@ class Settling:
             return []
         return self._settle(sample, outcome)
 
-    def _compare_with_stand_in(self, sample: Sample, url_id: int, page: Trace, dropped_id: int) -> list[Claim]:
+    def _compare_with_final(self, sample: Sample, url_id: int, page: Trace, dropped_id: int) -> list[Claim]:
         """Settle *sample*, whose representative was dropped, if it says what the page in place of that says.
 
         If it does not, what dropped the representative may be wrong as well as what *sample* tests: the representative

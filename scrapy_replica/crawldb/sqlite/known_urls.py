@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from random import Random
 from typing import Any
 
-from scrapy_replica.crawldb.contract import Known, Permission, UrlRow
+from scrapy_replica.crawldb.contract import URGENT, Known, Permission, UrlRow
 from scrapy_replica.crawldb.remote import FoundUrl
-from scrapy_replica.crawldb.sqlite.connection import Connection, damaged
+from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, damaged
 from scrapy_replica.crawldb.sqlite.hosts import HostTable
 from scrapy_replica.crawldb.sqlite.schema import DROPPED, LEASED, STATES, WAITING
 from scrapy_replica.crawldb.sqlite.table import Table
@@ -108,9 +109,9 @@ class KnownUrls(Table):
             return taken
         return self._waiting(self._read(f"SELECT {SELECTED} FROM urls WHERE id = ?", (url_id,)).fetchone())
 
-    def set_parent(self, url_id: int, finder: int) -> None:
-        """Write down that the page of the id *finder* leads to the URL of that id, and not the one found first."""
-        self._write("UPDATE urls SET parent = ? WHERE id = ?", (finder, url_id))
+    def set_parent(self, url_id: int, parent: int) -> None:
+        """Write down that the page of the id *parent* leads to the URL of that id, and not the one found first."""
+        self._write("UPDATE urls SET parent = ? WHERE id = ?", (parent, url_id))
 
     def is_first(self, url_id: int) -> bool:
         """Tell whether the URL of that id, which was taken, is certainly fetched for the first time."""
@@ -132,6 +133,19 @@ class KnownUrls(Table):
         return key
 
     # By their hosts
+
+    def _random_waiting(self, random: Random, last_id: int) -> int | None:
+        """Return the id of a random waiting URL: looked up at random, and where few of all wait, among these."""
+        ids = [random.randint(1, last_id) for _ in range(LOOKED_UP)] if last_id else []
+        waiting = {
+            row[0] for row in self._rows_of(ids, "id, state, score", "id") if row[1] == WAITING and row[2] < URGENT
+        }
+        for url_id in ids:
+            if url_id in waiting:
+                return url_id
+        few = f"FROM urls INDEXED BY waiting WHERE state = {WAITING} AND score < ?"
+        number = self._number(f"SELECT COUNT(*) {few}", URGENT)
+        return self._number(f"SELECT id {few} LIMIT 1 OFFSET ?", URGENT, random.randrange(number)) if number else None
 
     def waiting_urls(self, host: str, most: int) -> list[str]:
         sql = f"SELECT is_demoted, -priority, -score, id, url FROM urls {IN_ORDER} LIMIT ?"

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from scrapy_replica.crawldb.contract import URGENT, Found, NewUrl, Permission, UrlRow
-from scrapy_replica.crawldb.sqlite.connection import LOOKED_UP, Connection, damaged
+from scrapy_replica.crawldb.sqlite.connection import Connection, damaged
 from scrapy_replica.crawldb.sqlite.host_order import Head, HostOrder
 from scrapy_replica.crawldb.sqlite.hosts import HostTable
 from scrapy_replica.crawldb.sqlite.known_urls import COLUMNS, IN_ORDER, SELECTED, KnownUrls
@@ -32,6 +32,7 @@ class UrlTable(KnownUrls):
         super().__init__(connection, HostTable(connection, self._host_order))
         self._changed: set[int] = set()
         """Hosts whose waiting URLs changed in the open span."""
+        self._priority_of_drawn: int | None = None
         self.waiting = int(connection.meta(WAITING_META) or 0)
         self._waiting_stored = self.waiting
         self._open()
@@ -239,29 +240,18 @@ class UrlTable(KnownUrls):
         return len(waiting)
 
     def draw(self, random: Random, pending: Iterable[int] = ()) -> int | None:
-        """Let a *random* waiting URL come first, with those *pending*, which were drawn before; return its id.
+        """Let a *random* waiting URL come first, and those *pending*, which were drawn before; return its id.
 
-        ``None`` where no other waits. What was drawn and stays behind what is drawn later is drawn in vain: those that
-        were fetched were no random sample any more where redirects, whose priority is higher, came between.
+        ``None`` where no other waits. A URL of a higher priority, as redirects have, moves them all: what was drawn and
+        is passed over tells nothing, and what tells is no random sample.
         """
-        url_id, best = self._drawn(random), self._host_order.best_priority
+        url_id, before = self._random_waiting(random, self._last_id), self._priority_of_drawn
+        best = max((one for one in (before, self._host_order.best_priority) if one is not None), default=None)
+        self._priority_of_drawn = best
         first = "score = ?, is_demoted = 0, priority = MAX(priority, COALESCE(?, priority))"
-        for one in (*pending, url_id):
+        for one in (*(pending if best != before else ()), url_id):
             self._move(first, f"id = ? AND state = {WAITING}", (URGENT, best, one))
         return url_id
-
-    def _drawn(self, random: Random) -> int | None:
-        """Return the id of a random waiting URL: looked up at random, and where few of all wait, among these."""
-        ids = [random.randint(1, self._last_id) for _ in range(LOOKED_UP)] if self._last_id else []
-        waiting = {
-            row[0] for row in self._rows_of(ids, "id, state, score", "id") if row[1] == WAITING and row[2] < URGENT
-        }
-        for url_id in ids:
-            if url_id in waiting:
-                return url_id
-        few = f"FROM urls INDEXED BY waiting WHERE state = {WAITING} AND score < ?"
-        number = self._number(f"SELECT COUNT(*) {few}", URGENT)
-        return self._number(f"SELECT id {few} LIMIT 1 OFFSET ?", URGENT, random.randrange(number)) if number else None
 
     # What becomes of a URL
 
