@@ -62,10 +62,10 @@ class ReplicaDownloaderMiddleware(Middleware):
             extension.crawl.record_decision(request.url, decision)
         if decision.action is Action.DROP and decision.reason is not None:
             raise IgnoreRequest(decision.reason.value)
-        if decision.action is not Action.REWRITE or decision.url is None:
+        if decision.action is not Action.REWRITE or decision.url is None or decision.reason is None:
             return None
-        if not extension.crawl.scope.may_stand(decision.url):
-            raise IgnoreRequest(Reason.OUT_OF_SCOPE.value)  # as our scheduler says at its turn
+        if not extension.crawl.policy.may_ask(decision.url):
+            raise IgnoreRequest(decision.reason.value)  # as our scheduler drops it at its turn
         # The duplicate filter knows the two by one fingerprint, and has let this one through.
         moved = request.replace(url=decision.url, dont_filter=True)
         if origin_of(decision.url) != origin_of(request.url):

@@ -76,12 +76,13 @@ class Policy:
         # What is not asked for can stand for something only where it was fetched before, or where a person says so: it
         # is left out on the canonical host then, by what holds there.
         is_ordered = decision.reason is Reason.MANUAL_BLOCK
-        if other is not None and not is_ordered and not self._may_ask(other) and not self._states.is_fetched(other):
+        if other is not None and not is_ordered and not self.may_ask(other) and not self._states.is_fetched(other):
             decision = FETCH
         is_full = decision is FETCH and permission <= Permission.STAY and self._guard.is_full(host)
         return full(host) if is_full else decision
 
-    def _may_ask(self, url: str) -> bool:
+    def may_ask(self, url: str) -> bool:
+        """Tell whether *url* is in scope, and its host not full."""
         return self._scope.may_stand(url) and not self._guard.is_full(host_of(url))
 
     def _of_url(self, url: str, host: str, permission: Permission, callback: str, parent: int | None) -> Decision:
@@ -127,7 +128,7 @@ class Policy:
         # Equal text says little of what it links to. Where the same link of the twin is known there is a page to stand
         # for it; otherwise nothing does, and it may only wait.
         other, urls = counterpart(url, observation.page.url, twin.url), self._states
-        may_drop = other is not None and urls.is_known(other) and not urls.is_missing(other) and self._may_ask(other)
+        may_drop = other is not None and urls.is_known(other) and not urls.is_missing(other) and self.may_ask(other)
         # Behind that page may lie what is out of scope there, and inside here.
         may_drop = may_drop and not self._scope.left_out_of(twin.host) and self._replicas.shares(twin.host, callback)
         evidence["counterpart"] = other if may_drop else None
