@@ -170,7 +170,8 @@ class Config:
     stop_at: float = _setting(
         0.0,
         "Share of the contents within reach at which the crawl has enough and ends: 0.99, say. It ends when the lower "
-        "end of the interval of what it found passes that: :doc:`coverage`. 0 lets it fetch all.",
+        "end of the interval of what it found passes that, and fifty fetches in a row brought nothing new: "
+        ":doc:`coverage`. 0 lets it fetch all.",
         low=0,
         high=0.999,
     )
