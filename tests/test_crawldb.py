@@ -324,6 +324,13 @@ class TestPages:
         db.pages.enter(Fetched(url_id, 3.0, 200, title="T"))
         assert db.pages.leads(url_id) is None, "it is back, and nobody has read it"
 
+    def test_what_a_sitemap_names_is_linked(self, db):
+        """Read again it was given by the user, since no page led there; live it is one link from the seeds."""
+        urls = [NewUrl("http://a/seed", "a", 1), NewUrl("http://a/listed", "a", 2, depth=1)]
+        for url_id, _ in db.urls.discover(urls):
+            db.pages.enter(Fetched(url_id, 1.0, 200))
+        assert [page.is_given for page in db.pages.of_host("a")] == [True, False]
+
 
 class TestSamples:
     SAMPLES = (
