@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from scrapy_replica.claim import Claim
 from scrapy_replica.crawldb import key_set
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import NewUrl, StoreError
 from scrapy_replica.crawldb.pages import Fetched
 from scrapy_replica.crawldb.samples import Sample, Stratum
 from scrapy_replica.crawldb.sqlite.database import FILE_NAME, SqliteCrawlDB
@@ -129,7 +129,7 @@ TestMachineOnDisk.settings = SETTINGS
 OTHER_CRAWL = """
 import sys, time
 from pathlib import Path
-from scrapy_replica.crawldb.contract import StoreError
+from scrapy_replica.crawldb.contract import NewUrl, StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 try:
     SqliteCrawlDB(Path(sys.argv[1]))
