@@ -129,7 +129,7 @@ TestMachineOnDisk.settings = SETTINGS
 OTHER_CRAWL = """
 import sys, time
 from pathlib import Path
-from scrapy_replica.crawldb.contract import NewUrl, StoreError
+from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.sqlite.database import SqliteCrawlDB
 try:
     SqliteCrawlDB(Path(sys.argv[1]))
