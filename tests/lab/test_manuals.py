@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import sys
 from collections import Counter
 from random import Random
 
@@ -10,7 +11,7 @@ import pytest
 from scrapy_replica.lab.manuals import changes
 from scrapy_replica.lab.manuals.folder import alike, make
 from scrapy_replica.lab.manuals.hosts import COPIES, NEARLY
-from scrapy_replica.lab.manuals.packages import TABLE, Edition, read_table
+from scrapy_replica.lab.manuals.packages import TABLE, Edition, read_table, unpacked
 from scrapy_replica.lab.manuals.trees import MAX_PAGES, read_tree
 from scrapy_replica.lab.replicas.replica_pairs import load
 
@@ -184,3 +185,52 @@ def test_a_table_that_is_none_is_refused_in_one_line(tmp_path, table):
     (tmp_path / "table.csv").write_text(table, encoding="utf-8")
     with pytest.raises(ValueError, match=r"table\.csv, row 2: the columns are family, registry"):
         read_table(tmp_path / "table.csv")
+
+
+DOCUSAURUS = """
+import json, pathlib
+config = json.loads(pathlib.Path("docusaurus.config.js").read_text().removeprefix("module.exports = "))
+for page in pathlib.Path("docs").rglob("*.md"):
+    site = pathlib.Path("build", page.relative_to("docs").with_suffix(""))
+    site.mkdir(parents=True)
+    (site / "index.html").write_text(f"<title>{config['title']}</title>{page.read_text()}")
+pathlib.Path("build/404.html").write_text("Page Not Found")
+"""
+NPM = """
+import io, pathlib, sys, tarfile
+if sys.argv[1] == "pack":
+    with tarfile.open("work.tgz", "w:gz") as archive:
+        for name in ["CHANGELOG.md", "docs/CHANGELOG.md", *(f"docs/page{n}.md" for n in range(12))]:
+            file = tarfile.TarInfo(f"package/{name}")
+            file.size = len(name)
+            archive.addfile(file, io.BytesIO(name.encode()))
+else:
+    program = pathlib.Path("node_modules/.bin/docusaurus")
+    program.parent.mkdir(parents=True)
+    program.write_text(pathlib.Path(__file__).with_name("renderer").read_text())
+    program.chmod(0o700)
+"""
+
+
+def write_program(file, text):
+    file.write_text(f"#!{sys.executable}{text}", encoding="utf-8")
+    file.chmod(0o700)
+
+
+def test_what_npm_holds_as_markdown_is_rendered_and_the_folder_of_its_manual_taken(tmp_path, monkeypatch):
+    write_program(tmp_path / "npm", NPM)
+    write_program(tmp_path / "renderer", DOCUSAURUS)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    folder = unpacked(Edition("work", "docusaurus", "@of/work", "1.0", "en", "MIT"), tmp_path / "packages")
+    pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert pages == {f"package/docs/page{n}/index.html" for n in range(12)}
+    assert (folder / "package/docs/page3/index.html").read_text() == "<title>work</title>docs/page3.md"
+
+
+def test_a_manual_that_cannot_be_rendered_is_left_out_in_one_line(tmp_path, monkeypatch):
+    write_program(tmp_path / "npm", NPM)
+    write_program(tmp_path / "renderer", "\nraise SystemExit(1)")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    edition = Edition("work", "docusaurus", "@of/work", "1.0", "en", "MIT")
+    with pytest.raises(OSError, match="^docusaurus failed, so work is not rendered$"):
+        unpacked(edition, tmp_path / "packages")

@@ -8,10 +8,14 @@ import tarfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from scrapy_replica.lab.manuals.docusaurus import render
+
 TABLE = Path(__file__).with_name("manuals.csv")
+_NPM = ("npm", "pack", "--silent", "{package}@{version}")
 _CLIENTS = {
     "debian": ("apt-get", "-q", "download", "{package}={version}"),
-    "npm": ("npm", "pack", "--silent", "{package}@{version}"),
+    "docusaurus": _NPM,
+    "npm": _NPM,
     "pypi": ("pip", "download", "-q", "--no-deps", "--no-binary", "{package}", "{package}=={version}"),
 }
 _TIMEOUT = 300
@@ -24,7 +28,7 @@ class Edition:
 
     Attributes:
         family: Its work; editions of one family are versions and translations of each other.
-        registry: ``debian``, ``npm`` or ``pypi``.
+        registry: ``debian``, ``npm`` or ``pypi``; ``docusaurus`` for what npm holds as Markdown.
         package: Name of the package that holds it.
         version: Version of that package.
         language: Of the text, as ISO 639 has it.
@@ -64,7 +68,7 @@ def read_table(file: Path = TABLE) -> list[Edition]:
 def unpacked(edition: Edition, folder: Path) -> Path:
     """Return where the files of *edition* are below *folder*, after getting and unpacking its package once.
 
-    :raises OSError: the registry's client is missing, or it did not bring the package.
+    :raises OSError: the registry's client is missing, it did not bring the package, or that was not rendered.
     """
     target = folder / edition.name
     if target.is_dir():
@@ -90,5 +94,7 @@ def unpacked(edition: Edition, folder: Path) -> Path:
             )
         with tarfile.open(found) as archive:
             archive.extractall(part, filter="data")
+    if edition.registry == "docusaurus":
+        render(part, edition.family, folder / "docusaurus")
     part.rename(target)
     return target
