@@ -13,12 +13,12 @@ from scrapy_replica.crawl.claims.claims import Claims
 from scrapy_replica.crawl.claims.fallback import Fallback
 from scrapy_replica.crawl.claims.late_samples import LateSamples
 from scrapy_replica.crawl.claims.permalink_evidence import PermalinkEvidence
-from scrapy_replica.crawl.claims.probes import Probes
 from scrapy_replica.crawl.claims.restoring import Restorer
 from scrapy_replica.crawl.claims.rule_evidence import RuleEvidence
 from scrapy_replica.crawl.claims.samples import Samples
 from scrapy_replica.crawl.claims.scope_check import ScopeCheck
 from scrapy_replica.crawl.claims.settling import Settling
+from scrapy_replica.crawl.claims.waiting_probes import Probes
 from scrapy_replica.crawl.decision_log import DecisionLog
 from scrapy_replica.crawl.frontier import Frontier
 from scrapy_replica.crawl.given import Clock, KeyOf, Payloads

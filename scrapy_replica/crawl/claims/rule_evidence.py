@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from scrapy_replica.claim import Claim, Kind, Why, of_rules
 from scrapy_replica.crawl.claims.claims import Claims
-from scrapy_replica.crawl.claims.probes import Probes
 from scrapy_replica.crawl.claims.samples import Samples
+from scrapy_replica.crawl.claims.waiting_probes import Probes
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.dust import Dust
 from scrapy_replica.crawl.urls.dust_findings import DustFindings
