@@ -193,7 +193,9 @@ config = json.loads(pathlib.Path("docusaurus.config.js").read_text().removeprefi
 for page in pathlib.Path("docs").rglob("*.md"):
     site = pathlib.Path("build", page.relative_to("docs").with_suffix(""))
     site.mkdir(parents=True)
-    (site / "index.html").write_text(f"<title>{config['title']}</title>{page.read_text()}")
+    text = f"{config['title']}: {page.read_text()}"
+    links = '<a href="/package/docs/page5/#part">5</a> <a href="/elsewhere">no</a>'
+    (site / "index.html").write_text(f"{text} {links}")
 pathlib.Path("build/404.html").write_text("Page Not Found")
 """
 NPM = """
@@ -224,7 +226,8 @@ def test_what_npm_holds_as_markdown_is_rendered_and_the_folder_of_its_manual_tak
     folder = unpacked(Edition("work", "docusaurus", "@of/work", "1.0", "en", "MIT"), tmp_path / "packages")
     pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert pages == {f"package/docs/page{n}/index.html" for n in range(12)}
-    assert (folder / "package/docs/page3/index.html").read_text() == "<title>work</title>docs/page3.md"
+    page = (folder / "package/docs/page3/index.html").read_text()
+    assert page == ('work: docs/page3.md <a href="../page5/index.html#part">5</a> <a href="/elsewhere">no</a>')
 
 
 def test_a_manual_that_cannot_be_rendered_is_left_out_in_one_line(tmp_path, monkeypatch):

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from functools import partial
 from pathlib import Path, PurePath
 
 PACKAGES = ("@docusaurus/core@3.10.2", "@docusaurus/preset-classic@3.10.2", "react@18.3.1", "react-dom@18.3.1")
 _TIMEOUT = 1_200
 """Seconds that npm may take to bring these 760 packages, or Docusaurus to render one manual (26 s for 46 pages)."""
 _MIN_FILES = 12
+_FROM_ROOT = re.compile(r'href="/([^"#?]*)')
 _QUIET: Mapping[str, str] = {"CI": "1", "DOCUSAURUS_NO_TELEMETRY": "1"}
 
 
@@ -33,6 +37,7 @@ def render(package: Path, title: str, tools: Path) -> None:
     (site / "docusaurus.config.js").write_text(f"module.exports = {json.dumps(_config(title))}", encoding="utf-8")
     _run([str(tools / "node_modules" / ".bin" / "docusaurus"), "build"], site, title)
     (site / "build" / "404.html").unlink(missing_ok=True)
+    _make_relative(site / "build")
     shutil.rmtree(package)
     (site / "build").rename(package)
     shutil.rmtree(site)
@@ -52,10 +57,24 @@ def _is_page(path: PurePath) -> bool:
     return path.suffix in (".md", ".mdx") and "node_modules" not in path.parts and path.stem.lower() != "changelog"
 
 
+def _make_relative(folder: Path) -> None:
+    """Let links of pages in *folder* lead on wherever they are served; Docusaurus writes them from the root on."""
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for name in files:
+        if name.endswith(".html"):
+            page = (folder / name).read_text(encoding="utf-8")
+            (folder / name).write_text(_FROM_ROOT.sub(partial(_relative, name, files), page), encoding="utf-8")
+
+
+def _relative(page: str, files: Set[str], link: re.Match[str]) -> str:
+    target = next((name for name in (link[1], posixpath.join(link[1], "index.html")) if name in files), None)
+    return link[0] if target is None else f'href="{posixpath.relpath(target, posixpath.dirname(page) or ".")}'
+
+
 def _config(title: str) -> dict[str, object]:
     return {
         "title": title,
-        "url": "https://docs.example",
+        "url": f"https://{title}.example",
         "baseUrl": "/",
         "onBrokenLinks": "ignore",
         "onBrokenAnchors": "ignore",
