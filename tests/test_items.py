@@ -38,8 +38,9 @@ class TestWhatCounts:
             ({"name": "Lamp", "at": time.time()}, {"name": "Lamp"}),
             ({"name": "Lamp", "id": str(uuid.uuid4())}, {"name": "Lamp"}),
             ({"name": "Lamp", "html": "<!DOCTYPE html><html><p>one"}, {"name": "Lamp", "html": "<html><p>two"}),
-            ({"name": "Lamp", "image": "https://a.example/i/17.jpg"}, {"name": "Lamp", "image": "/copy/i/17.jpg?w=1"}),
-            ({"image": "https://a.example/media/73/main.jpg?sid=1"}, {"image": "/copy/media/73/main.jpg?sid=2"}),
+            ({"name": "Lamp", "image": "https://a.example/i/17.jpg"}, {"name": "Lamp", "image": "/i/17.jpg?w=1&_=3"}),
+            ({"image": "https://a.example/media/73/main.jpg?sid=1"}, {"image": "/media/73/main.jpg?sid=2"}),
+            ({"image": "/i/17.jpg?X-Amz-Signature=1&Expires=2"}, {"image": "/i/17.jpg?X-Amz-Signature=3&Expires=4"}),
             ({"name": "Lamp", "price": 0.1 + 0.2}, {"name": "Lamp", "price": 0.3}),
             ({"name": " Lamp\n", "tags": {"a", "b"}}, {"tags": {"b", "a"}, "name": "Lamp"}),
             ({"name": "Lamp", "price": None, "body": BODY}, {"name": "Lamp", "body": b"<html>2"}),
@@ -60,6 +61,13 @@ class TestWhatCounts:
             ({"name": "Lamp", "image": "/i/17.jpg"}, {"name": "Lamp", "image": "/i/18.jpg"}),
             ({"image": "/media/73/main.jpg"}, {"image": "/media/74/main.jpg"}),
             ({"image": "/i/show?w=100&id=73"}, {"image": "/i/show?w=100&id=74"}),
+            ({"image": "/media/0f3a9b7c5d1e2f4a/main.jpg"}, {"image": "/media/1f3a9b7c5d1e2f4a/main.jpg"}),
+            ({"video": "https://video.example/watch?v=a1"}, {"video": "https://video.example/watch?v=a2"}),
+            ({"file": "/download.php?doc=green"}, {"file": "/download.php?doc=red"}),
+            ({"shop": "https://green.example/"}, {"shop": "https://red.example/"}),
+            # However they are written they stand on the page.
+            ({"sku": "0F3A9B7C5D1E2F4A6B8C"}, {"name": "Lamp"}),
+            ({"sku": "lamp-0f3a9b7c5d1e2f4a6b8c-0017"}, {"sku": "0f3a9b7c5d1e2f4a6b8c-p-000017"}),
             ({"name": "Flat", "price": 12345.67}, {"name": "Flat", "price": 12345.68}),
             ({"sizes": [1, 2]}, {"sizes": [2, 1]}),
             ({"raw": b"1"}, {"raw": b"2"}),
@@ -68,6 +76,26 @@ class TestWhatCounts:
     )
     def test_two_items(self, one, other):
         assert hashes(one).isdisjoint(hashes(other))
+
+    def test_the_pictures_of_a_copy_lie_below_its_own_folder(self):
+        copy = "https://copy.example/shop/p/17"
+        assert hashes({"image": "/media/73/a.jpg"}) == hashes({"image": "/shop/media/73/a.jpg"}, url=copy)
+        assert hashes({"image": "/media/17/a.jpg"}) != hashes({"image": "/shop/media/18/a.jpg"}, url=copy)
+
+    def test_what_is_now_counts_where_the_page_states_it(self):
+        now = datetime.now(timezone.utc).replace(second=0, microsecond=0)
+        for at in (now, now.isoformat(), int(now.timestamp()), f"{now:%d %B %Y, %H:%M}"):
+            item, stated = {"name": "Film", "at": at}, at.isoformat() if at is now else str(at)
+            page = HtmlResponse(URL, body=f"<html><p data-at='{stated}'>Film".encode())
+            assert item_hashes([item], page) != item_hashes([{"name": "Film"}], page) == hashes(item)
+
+    def test_data_of_scripts_lie_deep(self):
+        def nested(price):
+            for name in "price", "node", "edges", "products", "catalog", "data", "state", "props", "page", "app":
+                price = {name: [price]}
+            return price
+
+        assert hashes(nested(1)) != hashes(nested(2))
 
     def test_all_kinds_of_items_are_read(self):
         @dataclasses.dataclass

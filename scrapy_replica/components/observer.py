@@ -11,7 +11,7 @@ from scrapy.http import HtmlResponse
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extract import tree_of
 from scrapy_replica.components.pages import FORM, elements_of
-from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.components.payloads import callback_of, told_hash
 from scrapy_replica.components.topic import doubt_topic
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.pages.page import all_text
@@ -63,7 +63,7 @@ class Observer:
             if crawl.counts["page/observed"] % FLUSH_EVERY == 0:
                 extension.flush()
             doubt_topic(crawl)
-        observation.was_given = was_given
+        observation.was_given, observation.told = was_given, told_hash(request, flight.url_id)
         flight.observation, _observations[response] = observation, (self, observation)
         return observation
 

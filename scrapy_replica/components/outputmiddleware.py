@@ -216,12 +216,14 @@ class LateOutputMiddleware(Middleware):
         return self._may_pass(request, new)
 
     def _asks_more(self, found_on: _FoundOn, requests: list[Request]) -> bool:
-        """Tell whether one of *requests* is new, and for a URL that does not stand on the page."""
+        """Tell whether one of *requests* is new, and for a URL that does not stand on the page, or sends something."""
+        sent = [request for request in requests if request.body or request.method != "GET"]
         made_up = [request for request in requests if request.url not in found_on.links]
-        if not made_up:
+        if not (sent or made_up):
             return False
         of_request = self._extension.fingerprints.of_request
         keys = {of_request(request) for request in made_up if form_of(request.url) not in found_on.forms}
+        keys.update(map(of_request, sent))
         return self._extension.crawl.fetches.made_requests.add(found_on.observation.url_id, keys)
 
     def _is_seen(self, request: Request, score: float) -> bool:

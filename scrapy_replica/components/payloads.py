@@ -12,6 +12,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import mmh3
 from lxml import etree
 from scrapy import Request
 from scrapy.utils.request import request_from_dict
@@ -54,12 +55,26 @@ _encoded = json.JSONEncoder(separators=(",", ":")).encode
 _OF_SCRAPY = re.compile(
     r"(?:depth|rule|link_text|cookiejar|proxy|_auth_proxy|max_retry_times|give_up_log_level|bindaddress|referrer_policy"
     r"|allow_offsite|is_start_request|verbatim_url|(?:download|dont|handle_httpstatus|redirect|retry|autothrottle|ftp)_\w+"
-    r"|(?:playwright|splash|zyte_api)\w*)$"
+    r"|(?:playwright|replica|splash|zyte_api)\w*)$"
 )
 """Names in ``meta`` that tell Scrapy, its ``CrawlSpider`` or a download handler something, and no callback."""
 
 BYTES = "b"
 """Where a body is kept that is no ASCII, as Latin-1."""
+
+
+def told_hash(request: Request, url_id: int) -> int:
+    """Return 64 bits for what the callback of *request* is handed beside the page, 0 for nothing.
+
+    What can be changed may be shared with other callbacks, as an item that many of them fill: it is that of the page
+    with *url_id* alone.
+    """
+    told = {name: value for name, value in request.meta.items() if not _OF_SCRAPY.match(name)} | request.cb_kwargs
+    if not told:
+        return 0
+    is_plain = all(type(value) in IMMUTABLE for value in told.values())
+    text = str(sorted((str(name), repr(value)) for name, value in told.items())) if is_plain else f"{url_id}"
+    return int(mmh3.hash64(text.encode("utf-8", "surrogatepass"))[0])
 
 
 class LostError(LookupError):

@@ -29,6 +29,8 @@ class Observation:
     """It is known, and its callback was through with it then, on the same terms: its items came before."""
     is_changed: bool = False
     """It was fetched before, and said something else."""
+    told: int = 0
+    """Hash of what its callback is handed beside the page, 0 for nothing."""
     items: set[int] = field(default_factory=set)
     """Hashes of the items that the callback made of it so far."""
     gives_news: bool = False

@@ -31,7 +31,7 @@ def form_of(url: str) -> str:
 
 
 def content_of(
-    page: Page, callback: int, min_words: int, items: Collection[int] = (), *, of_links: bool = False
+    page: Page, callback: int, min_words: int, items: Collection[int] = (), told: int = 0, *, of_links: bool = False
 ) -> int | None:
     """Return a 63-bit hash of title, language version and words, in whatever order, and of what the page says beside
     them. Too short a text is told by what it shows and the *items* that it gave, hashes, or by a form to log in; else
@@ -41,7 +41,8 @@ def content_of(
     Where these are *of links*, the words of all links of the page count, but not how often: where two
     links lead to one URL, or to two, depends on how each is spelt. The last byte stands for the version that the page
     declares by ``hreflang``: versions are told apart even where nobody has translated the text. The byte before is that
-    of *callback*: pages of which a spider makes different things are different pages to it.
+    of *callback*: pages of which a spider makes different things are different pages to it. So are those whose callback
+    is *told* different things, a hash, and made no item of them: several may fill one.
     """
     is_short = page.signature is None or page.words < min_words
     is_known = page.words < FEW_WORDS and page.is_read and page.is_html  # of more words what it shows does not count
@@ -55,8 +56,9 @@ def content_of(
     if of_links:
         bag += " ".join(sorted({link.text for link in (*page.links, *page.other_links)}))
     # mmh3 kills the process over a str that is no UTF-8.
-    told = f"{page.title}\n{bag}\n{page.beside}" + (f"\n{sorted(items)}" if is_short else "")
-    number = mmh3.hash64(told.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
+    says = f"{page.title}\n{bag}\n{page.beside}" + (f"\n{sorted(items)}" if is_short else "")
+    says += f"\n{told}" if told else ""
+    number = mmh3.hash64(says.encode("utf-8", "surrogatepass"), signed=False)[0] >> 1
     version = mmh3.hash(language.encode("utf-8", "surrogatepass"), signed=False) & 0xFF
     return number & ~_VERSION | callback << 8 | version
 

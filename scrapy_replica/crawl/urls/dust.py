@@ -51,7 +51,8 @@ class Dust:
         host = self._rules.host_before(url_id, parse(form).host)
         of_links = is_of_links(page)
         number, min_words = callback_number(callback), self._config.min_words
-        content = content_of(page, number, min_words, observation.items, of_links=of_links)
+        told = 0 if observation.items else observation.told  # what comes of it is not known yet
+        content = content_of(page, number, min_words, observation.items, told, of_links=of_links)
         if not observation.is_changed and host.pages.knows(form, content):
             return findings
         cluster = host.pages.cluster(content)

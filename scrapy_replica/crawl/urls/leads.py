@@ -47,7 +47,7 @@ def leads_of(page: Page) -> dict[Lead, str]:
             continue
         shared = frozenset.intersection(*given)
         ignored = frozenset(one for one in shared if one.partition("=")[2] not in own)
-        guessed = frozenset(one for of_link in given for one in of_link if one.partition("=")[0] in _guessed_names())
+        guessed = frozenset(one for of_link in given for one in of_link if one.partition("=")[0] in guessed_names())
         if len({of_link - guessed for of_link in given}) == len(set(given)):
             ignored |= guessed
         leads.update((_told(place, url, ignored, arguments), url) for url in urls)
@@ -55,7 +55,7 @@ def leads_of(page: Page) -> dict[Lead, str]:
 
 
 @lru_cache(1)
-def _guessed_names() -> frozenset[str]:
+def guessed_names() -> frozenset[str]:
     """Return the names of arguments that may say where a link stands, or who follows it."""
     return frozenset(rule.transformation[0].key for rule in priors() if rule.learnt_from in _KINDS)
 
