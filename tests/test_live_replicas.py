@@ -430,3 +430,28 @@ class TestExistingSpider:
         assert {item["url"] for item in ours.items} <= {item["url"] for item in plain.items}
         assert "spider_exceptions/count" not in ours.stats
         assert len(ours.items) >= 30
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_of_two_releases_of_a_manual_what_is_new_in_a_third_of_the_pages_is_not_lost(seed):
+    n = 60
+    paragraphs = {number: [text_of(f"{number} {part}", 25) for part in range(8)] for number in range(n)}
+    web = {}
+    for origin in ("http://one.example", "http://two.example"):
+        for number, said in paragraphs.items():
+            links = [f"{origin}/part-{(7 * number + step) % n}.html" for step in range(1, 6)]
+            is_new = origin.endswith("two.example") and number % 10 < 3
+            told = [*said[:6], text_of(f"new {number}", 50)] if is_new else said
+            web[f"{origin}/part-{number}.html"] = html("</p><p>".join(told), links, f"Part {number}")
+
+    class Readers(Spider):
+        name = "readers"
+        start_urls = ("http://one.example/part-0.html", "http://two.example/part-0.html")
+
+        def parse(self, response):
+            yield {"url": response.url}
+            yield from response.follow_all(css="a")
+
+    result = await crawl(Readers, web, REPLICA | {"REPLICA_SEED": seed})
+    texts = {fromstring(web[item["url"]]).findtext(".//p[last()]") for item in result.items}
+    assert len(texts) == n + n * 3 // 10

@@ -194,12 +194,15 @@ def is_same_page(a: PageMark, b: PageMark) -> bool:
     return a.sketch is not None and b.sketch is not None and float(jaccards([a.sketch], [b.sketch])[0]) >= 0.5
 
 
-def is_part_of(a: PageMark, b: PageMark) -> bool:
-    """Tell whether nearly all that *a* says stands on the page of *b*, which says more: the menus of its host, say."""
-    if a.sketch is None or b.sketch is None or a.words > b.words or state_others(a, b):
-        return False
+def is_said_by(a: PageMark, b: PageMark) -> bool:
+    """Tell whether nearly all that *a* says stands on the page of *b*, which may say more: the menus of its host, say.
+
+    A page of which a fifth is new, as in another release of a manual, is one of its own.
+    """
+    if have_one_text(a, b) or a.sketch is None or b.sketch is None:
+        return is_same_page(a, b)
     jaccard = float(jaccards([a.sketch], [b.sketch])[0])
-    return jaccard * (a.words + b.words) >= MOSTLY * (1 + jaccard) * a.words
+    return not state_others(a, b) and jaccard * (a.words + b.words) >= MOSTLY * (1 + jaccard) * a.words
 
 
 def _hash32(text: str) -> int:

@@ -15,7 +15,7 @@ from scrapy_replica.crawldb.pages import Trace
 from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Page
-from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_part_of, is_same_page
+from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_said_by
 
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
@@ -44,7 +44,7 @@ def compared(page: Trace, representative: Trace, *, is_beside_told: bool) -> Out
         return Outcome.OTHER if are_known and most >= MUCH * MIN_WORDS else Outcome.UNKNOWN
     if page.mark is not None and representative.mark is not None:
         mine, theirs = PageMark.unpack(page.mark), PageMark.unpack(representative.mark)
-        is_same = is_same_page(mine, theirs) or is_part_of(mine, theirs)
+        is_same = is_said_by(mine, theirs)
         is_same = is_same and mine.links <= LINKS * theirs.links + FEW_LINKS
     elif page.simhash is not None and representative.simhash is not None:
         is_same = is_same or (page.simhash ^ representative.simhash).bit_count() <= SAME_PAGE_BITS
