@@ -65,6 +65,7 @@ class TestWhatCounts:
             ({"video": "https://video.example/watch?v=a1"}, {"video": "https://video.example/watch?v=a2"}),
             ({"file": "/download.php?doc=green"}, {"file": "/download.php?doc=red"}),
             ({"shop": "https://green.example/"}, {"shop": "https://red.example/"}),
+            ({"shop": "https://green.example/contact"}, {"shop": "https://red.example/contact"}),
             # However they are written they stand on the page.
             ({"sku": "0F3A9B7C5D1E2F4A6B8C"}, {"name": "Lamp"}),
             ({"sku": "lamp-0f3a9b7c5d1e2f4a6b8c-0017"}, {"sku": "0f3a9b7c5d1e2f4a6b8c-p-000017"}),

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import mmh3
+from scrapy.linkextractors import IGNORED_EXTENSIONS
 
-from scrapy_replica.address import host_of, shown_local
+from scrapy_replica.address import host_of, registered_domain, shown_local
 from scrapy_replica.components.slots import SLOT
 from scrapy_replica.crawl.urls.leads import guessed_names
 from scrapy_replica.records import Novelty
@@ -183,8 +184,8 @@ class _Reader:
         return "" if _DOCUMENT.search(text[:2_000]) or self._is_made_up(text) else text
 
     def _of_url(self, url: str) -> str:
-        """Return the path of *url* below the folder that it shares with the page, and the arguments that may name
-        something; its host where it has neither.
+        """Return the path of *url* below the folder that it shares with the page, the arguments that may name something
+        and, unless a file lies there, the domain if it is another one.
 
         Copies of a site lie on other hosts and below other folders, and may show the pictures of the original. By the
         last names of paths alone, prints with ``/media/73/main.jpg`` or ``/media/<hash>/main.jpg`` were taken for one:
@@ -199,7 +200,9 @@ class _Reader:
         path, folder = parts.path.strip("/").split("/"), own.path.strip("/").split("/")[:-1]
         shared = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(path, folder, strict=False)))
         names = [one for one in parts.query.split("&") if self._may_name(one)]
-        return " ".join(["/".join(path[shared:]), *names]).strip() or (parts.hostname or "")
+        if parts.hostname and path[-1].rpartition(".")[2].lower() not in IGNORED_EXTENSIONS:
+            names += {registered_domain(parts.netloc)} - {registered_domain(own.netloc)}
+        return " ".join(["/".join(path[shared:]), *names]).strip()
 
     def _may_name(self, argument: str) -> bool:
         """Tell whether *argument* may name what a URL shows: it is neither a session nor how the page was come by."""
