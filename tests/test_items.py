@@ -78,6 +78,13 @@ class TestWhatCounts:
     def test_two_items(self, one, other):
         assert hashes(one).isdisjoint(hashes(other))
 
+    @pytest.mark.parametrize("shown", ["<p data-color='{}'>", "<option>{}</option>", '<img alt="" src="/i/{}/1.jpg">'])
+    def test_a_document_is_another_one_by_what_it_shows_beside_its_text(self, shown):
+        one, other = (f"<html><body><p>Lamp {n}</p>{shown.format(shade)}" for n, shade in ((1, "red"), (2, "green")))
+        for made in str, str.encode:
+            assert hashes({"html": made(one)}) != hashes({"html": made(other)})
+            assert hashes({"html": made(one)}) == hashes({"html": made(one.replace("Lamp", "A lamp"))}) != set()
+
     def test_the_pictures_of_a_copy_lie_below_its_own_folder(self):
         copy = "https://copy.example/shop/p/17"
         assert hashes({"image": "/media/73/a.jpg"}) == hashes({"image": "/shop/media/73/a.jpg"}, url=copy)

@@ -43,6 +43,12 @@ LONGEST_TIME = 40
 _DAY = timedelta(days=1)
 
 
+_SHOWN = re.compile(
+    r"""<option\b[^>]*>(?P<option>[^<]*)|<(?:img|iframe|source|embed|video)\b[^>]*?\bsrc\s*=\s*["']?(?P<src>[^"'\s>]+)"""
+    r"""|\sdata-[\w-]+\s*=\s*(?P<quote>["'])(?P<data>.*?)(?P=quote)""",
+    re.IGNORECASE,
+)
+"""What of a document is no text, and may be all that tells it from another: choices, pictures, data for scripts."""
 _NAMELESS = re.compile(
     r"(?:x-(?:amz|goog)-.*|expires|policy|ts|timestamp|rand(?:om)?|_|w|h|width|height)$", re.IGNORECASE
 )
@@ -61,10 +67,10 @@ def item_hashes(items: list[Any], response: Response, said: Sequence[object] = (
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
     Left out is what would make every item another one: the URL of the page and what the add-on *said* of it; of other
-    URLs the host and the folder that the page is in as well, sessions and how they were come by; documents, which are
-    judged as pages; the present time; and what a machine made. Of the last two what the response holds is kept: the
-    UUID that the spider gives each item is left out, that of a picture is not. Nothing that an item holds makes this
-    fail: what is no text, number, time or collection counts as the name of its type.
+    URLs the host and the folder that the page is in as well, sessions and how they were come by; the text of documents,
+    which are judged as pages; the present time; and what a machine made. Of the last two what the response holds is
+    kept: the UUID that the spider gives each item is left out, that of a picture is not. Nothing that an item holds
+    makes this fail: what is no text, number, time or collection counts as the name of its type.
     """
     found = set()
     for item in items:
@@ -171,8 +177,9 @@ class _Reader:
         return name in _OF_THE_REQUEST and value == request.meta.get(name)
 
     def _bytes(self, raw: bytes) -> str:
-        is_document = raw == self._response.body or _DOCUMENT.search(raw[:2_000].decode("latin-1"))
-        return "" if is_document else str(mmh3.hash64(raw)[0])
+        text = raw.decode("latin-1")
+        is_document = raw == self._response.body or _DOCUMENT.search(text[:2_000])
+        return self._of_document(text) if is_document else str(mmh3.hash64(raw)[0])
 
     def _scalar(self, value: float | str) -> str:
         if not isinstance(value, str):
@@ -181,7 +188,20 @@ class _Reader:
         text = " ".join(value.split())
         if _URL.match(text):
             return self._of_url(text)
-        return "" if _DOCUMENT.search(text[:2_000]) or self._is_made_up(text) else text
+        if _DOCUMENT.search(text[:2_000]):
+            return self._of_document(text)
+        return "" if self._is_made_up(text) else text
+
+    def _of_document(self, text: str) -> str:
+        """Return what a document shows beside its text, by which it is judged as a page."""
+        found = set()
+        for shown in _SHOWN.finditer(text):
+            told = (shown["src"] or shown["option"] or shown["data"] or "").strip()
+            if shown["src"] or _URL.match(told):
+                found.add(self._of_url(told))
+            elif not (_TOKEN.match(told) or _says_now(told)):
+                found.add(told)
+        return " ".join(sorted(found - {""}))
 
     def _of_url(self, url: str) -> str:
         """Return the path of *url* below the folder that it shares with the page, the arguments that may name something
