@@ -85,6 +85,13 @@ class TestWhatCounts:
             assert hashes({"html": made(one)}) != hashes({"html": made(other)})
             assert hashes({"html": made(one)}) == hashes({"html": made(one.replace("Lamp", "A lamp"))}) != set()
 
+    @pytest.mark.parametrize("part", ["<img ", "<img src= ", " data-a='x", "<option ", "%41%"])
+    def test_a_hostile_document_takes_no_long(self, part):
+        page = HtmlResponse(URL, body=f"<html>{part * 200_000}".encode())
+        began = time.process_time()
+        item_hashes([{"html": page.text, "id": str(uuid.uuid4())}] * 3, page)
+        assert time.process_time() - began < 10  # it took minutes while a tag was read to the end of the page
+
     def test_the_pictures_of_a_copy_lie_below_its_own_folder(self):
         copy = "https://copy.example/shop/p/17"
         assert hashes({"image": "/media/73/a.jpg"}) == hashes({"image": "/shop/media/73/a.jpg"}, url=copy)

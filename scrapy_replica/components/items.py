@@ -6,10 +6,10 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta, timezone
-from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 import mmh3
 from scrapy.linkextractors import IGNORED_EXTENSIONS
@@ -28,6 +28,8 @@ MAX_PARTS = 10_000
 """Values of one item that are read."""
 MAX_DEPTH = 40
 """A tree of data that a page keeps for its script lies 12 deep: with 8 a price there was left out."""
+MAX_BYTES = 500_000
+"""Of a response or a document that are read for what an item says of it."""
 MOST_ON_THEIR_WAY = 10_000
 """Repeated items that are held until a pipeline asks for them: one that another pipeline dropped is never asked for."""
 
@@ -44,8 +46,8 @@ _DAY = timedelta(days=1)
 
 
 _SHOWN = re.compile(
-    r"""<option\b[^>]*>(?P<option>[^<]*)|<(?:img|iframe|source|embed|video)\b[^>]*?\bsrc\s*=\s*["']?(?P<src>[^"'\s>]+)"""
-    r"""|\sdata-[\w-]+\s*=\s*(?P<quote>["'])(?P<data>.*?)(?P=quote)""",
+    r"""<option\b[^<>]{0,300}>(?P<option>[^<]*)|<(?:img|iframe|source|embed|video)\b[^<>]{0,300}?\bsrc\s*=\s*["']?(?P<src>[^"'\s>]+)"""
+    r"""|\sdata-[\w-]+\s*=\s*(?P<quote>["'])(?P<data>.{0,300}?)(?P=quote)""",
     re.IGNORECASE,
 )
 """What of a document is no text, and may be all that tells it from another: choices, pictures, data for scripts."""
@@ -57,6 +59,9 @@ _NOVELTIES = tuple(text for one in Novelty for text in (one.value, one.name, str
 """What a spider may write that tells the novelty of a page."""
 _OF_THE_REQUEST = ("depth", "download_latency", SLOT, "redirect_times", "retry_times")
 """Keys of ``meta`` whose values differ each time that a page is fetched; they stay out of fields of that name."""
+
+
+_said: WeakKeyDictionary[Response, str] = WeakKeyDictionary()
 
 
 class PageItem(dict[str, Any]):
@@ -195,7 +200,7 @@ class _Reader:
     def _of_document(self, text: str) -> str:
         """Return what a document shows beside its text, by which it is judged as a page."""
         found = set()
-        for shown in _SHOWN.finditer(text):
+        for shown in _SHOWN.finditer(text[:MAX_BYTES]):
             told = (shown["src"] or shown["option"] or shown["data"] or "").strip()
             if shown["src"] or _URL.match(told):
                 found.add(self._of_url(told))
@@ -237,18 +242,13 @@ class _Reader:
 
     def _holds(self, text: str) -> bool:
         """Tell whether the response holds *text*, or all its parts, however they are written."""
-        return all(
-            part in self._said_by_response or part.lstrip("0") in self._said_by_response
-            for part in _BORDER.split(text.lower())
-        )
+        if text.encode("utf-8", "surrogatepass") in self._response.body:
+            return True
+        said = _said_by(self._response)
+        return all(part in said or part.lstrip("0") in said for part in _BORDER.split(text.lower()))
 
     def _holds_time(self, at: date) -> bool:
         return self._holds(at.isoformat()[:16])  # to the minute
-
-    @cached_property
-    def _said_by_response(self) -> str:
-        body = self._response.body.decode("utf-8", "replace")
-        return unquote(f"{self._response.url} {body}").lower()
 
 
 class _ExactReader(_Reader):
@@ -265,6 +265,15 @@ class _ExactReader(_Reader):
         if not isinstance(value, str):
             return super()._scalar(value)
         return "" if self._is_made_up(value) else self._sessions.without(self._host, value)
+
+
+def _said_by(response: Response) -> str:
+    """Return URL and body of *response* for :meth:`_Reader._holds`."""
+    said = _said.get(response)
+    if said is None:
+        body = response.body[:MAX_BYTES].decode("utf-8", "replace")
+        said = _said[response] = unquote(f"{response.url} {body}").lower()
+    return said
 
 
 def _is_now(at: date | None) -> bool:
