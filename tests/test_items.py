@@ -86,11 +86,12 @@ class TestWhatCounts:
             assert hashes({"html": made(one)}) == hashes({"html": made(one.replace("Lamp", "A lamp"))}) != set()
 
     @pytest.mark.parametrize("part", ["<img ", "<img src= ", " data-a='x", "<option ", "%41%"])
-    def test_a_hostile_document_takes_no_long(self, part):
-        page = HtmlResponse(URL, body=f"<html>{part * 200_000}".encode())
-        began = time.process_time()
-        item_hashes([{"html": page.text, "id": str(uuid.uuid4())}] * 3, page)
-        assert time.process_time() - began < 10  # it took minutes while a tag was read to the end of the page
+    def test_a_document_is_read_to_a_bound(self, part):
+        found = []
+        for n in (200_000, 300_000):  # takes minutes where each tag is read to the end of the page
+            page = HtmlResponse(URL, body=f"<html>{part * n}".encode())
+            found.append(item_hashes([{"html": page.text, "id": str(uuid.uuid4())}] * 3, page))
+        assert found[0] == found[1]
 
     def test_the_pictures_of_a_copy_lie_below_its_own_folder(self):
         copy = "https://copy.example/shop/p/17"
