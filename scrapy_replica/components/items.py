@@ -62,6 +62,7 @@ _OF_THE_REQUEST = ("depth", "download_latency", SLOT, "redirect_times", "retry_t
 
 
 _said: WeakKeyDictionary[Response, str] = WeakKeyDictionary()
+"""Response -> its URL and what it says in small letters, where an item asked for it."""
 
 
 class PageItem(dict[str, Any]):
@@ -72,7 +73,7 @@ def item_hashes(items: list[Any], response: Response, said: Sequence[object] = (
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
     Left out is what would make every item another one: the URL of the page and what the add-on *said* of it; of other
-    URLs the host and the folder that the page is in as well, sessions and how they were come by; the text of documents,
+    URLs the domain and the folder of the page, sessions and how they were come by; the text of documents,
     which are judged as pages; the present time; and what a machine made. Of the last two what the response holds is
     kept: the UUID that the spider gives each item is left out, that of a picture is not. Nothing that an item holds
     makes this fail: what is no text, number, time or collection counts as the name of its type.
