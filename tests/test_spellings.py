@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from replica_sites import page, text_of
 
-from scrapy_replica.sites.evidence import is_part_of, is_same_page, mark_of
+from scrapy_replica.sites.evidence import is_said_by, is_same_page, mark_of
 from scrapy_replica.urls.learners import combined
 from scrapy_replica.urls.pattern import size_of
 from scrapy_replica.urls.rule import Step
@@ -74,13 +74,13 @@ def test_small_letters_are_smaller_than_capitals():
     assert size_of("/a") < size_of("/A") < size_of("/aa")
 
 
-def test_a_page_is_part_of_the_same_with_a_menu_and_not_the_other_way_round():
+def test_a_page_is_said_by_the_same_with_a_menu_and_not_the_other_way_round():
     text, menu = text_of("work", 60), text_of("menu", 110)
     bare, whole, other = (
         mark_of(replace(page("a.example", f"/{n}", told), words=len(told.split())))
         for n, told in enumerate((text, f"{menu} {text}", text_of("another", 170)))
     )
     assert not is_same_page(bare, whole)
-    assert is_part_of(bare, whole)
-    assert not is_part_of(whole, bare)
-    assert not is_part_of(bare, other)
+    assert is_said_by(bare, whole)
+    assert not is_said_by(whole, bare)
+    assert not is_said_by(bare, other)
