@@ -40,6 +40,17 @@ class TestWhatCounts:
             ({"name": "Lamp", "html": "<!DOCTYPE html><html><p>one"}, {"name": "Lamp", "html": "<html><p>two"}),
             ({"name": "Lamp", "image": "https://a.example/i/17.jpg"}, {"name": "Lamp", "image": "/i/17.jpg?w=1&_=3"}),
             ({"image": "https://a.example/media/73/main.jpg?sid=1"}, {"image": "/media/73/main.jpg?sid=2"}),
+            ({"image": "/i/17.jpg?_t=17&v=3"}, {"image": "/i/17.jpg?_t=18&v=4&cachebust=0.3"}),
+            ({"related": "/p/18?lst=3&pos=4"}, {"related": "/p/18?origin=3"}),
+            (
+                {"share": f"https://social.example/?u={URL}"},
+                {"share": f"https://social.example/?u={URL}&x=shop.example"},
+            ),
+            ({"list": "https://shop.example/c/5"}, {"list": "https://copy.example/c/5"}),
+            (
+                {"html": '<html><i data-x=\'{"ray":"8f3a9b7c5d1e2f4a"}\'>', "n": 1},
+                {"html": '<html><i data-x=\'{"ray":"1b3a9b7c5d1e2f4c"}\'>', "n": 1},
+            ),
             ({"image": "/i/17.jpg?X-Amz-Signature=1&Expires=2"}, {"image": "/i/17.jpg?X-Amz-Signature=3&Expires=4"}),
             ({"name": "Lamp", "price": 0.1 + 0.2}, {"name": "Lamp", "price": 0.3}),
             ({"name": " Lamp\n", "tags": {"a", "b"}}, {"tags": {"b", "a"}, "name": "Lamp"}),
@@ -65,7 +76,8 @@ class TestWhatCounts:
             ({"video": "https://video.example/watch?v=a1"}, {"video": "https://video.example/watch?v=a2"}),
             ({"file": "/download.php?doc=green"}, {"file": "/download.php?doc=red"}),
             ({"shop": "https://green.example/"}, {"shop": "https://red.example/"}),
-            ({"shop": "https://green.example/contact"}, {"shop": "https://red.example/contact"}),
+            ({"picture": "/p/17?media=1"}, {"picture": "/p/17?media=2"}),
+            ({"modulus": 2**2048 + 1}, {"modulus": 2**2048 + 3}),
             # However they are written they stand on the page.
             ({"sku": "0F3A9B7C5D1E2F4A6B8C"}, {"name": "Lamp"}),
             ({"sku": "lamp-0f3a9b7c5d1e2f4a6b8c-0017"}, {"sku": "0f3a9b7c5d1e2f4a6b8c-p-000017"}),
@@ -104,6 +116,14 @@ class TestWhatCounts:
             item, stated = {"name": "Film", "at": at}, at.isoformat() if at is now else str(at)
             page = HtmlResponse(URL, body=f"<html><p data-at='{stated}'>Film".encode())
             assert item_hashes([item], page) != item_hashes([{"name": "Film"}], page) == hashes(item)
+
+    def test_the_present_time_is_not_put_together_of_numbers_of_the_page(self):
+        now = datetime.now()
+        numbers = " ".join(map(str, range(100)))
+        page = HtmlResponse(URL, body=f"<html><p>{numbers} (c) {now.year}".encode())
+        for written in "%Y-%m-%d %H:%M:%S", "%d/%m/%Y %H:%M:%S":
+            item = {"name": "Lamp", "at": f"{now:{written}}"}
+            assert item_hashes([item], page) == hashes({"name": "Lamp"})
 
     def test_data_of_scripts_lie_deep(self):
         def nested(price):

@@ -12,9 +12,8 @@ from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary
 
 import mmh3
-from scrapy.linkextractors import IGNORED_EXTENSIONS
 
-from scrapy_replica.address import host_of, registered_domain, shown_local
+from scrapy_replica.address import host_of, shown_local
 from scrapy_replica.components.slots import SLOT
 from scrapy_replica.crawl.urls.leads import guessed_names
 from scrapy_replica.records import Novelty
@@ -30,6 +29,10 @@ MAX_DEPTH = 40
 """A tree of data that a page keeps for its script lies 12 deep: with 8 a price there was left out."""
 MAX_BYTES = 500_000
 """Of a response or a document that are read for what an item says of it."""
+MAX_LOOKED_FOR = 300
+"""Texts of one item that are looked for in its response."""
+MAX_JOINED = 8
+"""Parts of a token that are."""
 MOST_ON_THEIR_WAY = 10_000
 """Repeated items that are held until a pipeline asks for them: one that another pipeline dropped is never asked for."""
 
@@ -37,12 +40,15 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S+$|/\S*$", re.IGNORECASE)
 _DOCUMENT = re.compile(r"<(?:html|body|!doctype)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[0-9A-Za-z_+/=-]{16,}$")
 """Made by a machine: a UUID, a hash, a session id."""
+_ANY_TOKEN = re.compile(r"(?=[a-z_+=-]*\d)(?=[\d_+=-]*[a-z])[\da-z_+=-]{12,}", re.IGNORECASE)
 _BORDER = re.compile(r"[^0-9a-z]+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*$")
 _NUMBERS, _CLOCK = re.compile(r"\d+"), re.compile(r"(\d\d?):(\d\d)")
 LONGEST_TIME = 40
 """Characters of a text that says nothing but the time."""
 _DAY = timedelta(days=1)
+MOST_OF_TIME = 1e14
+"""Milliseconds since the epoch are less; a number of 2,048 bits cannot be compared with a time at all."""
 
 
 _SHOWN = re.compile(
@@ -52,9 +58,12 @@ _SHOWN = re.compile(
 )
 """What of a document is no text, and may be all that tells it from another: choices, pictures, data for scripts."""
 _NAMELESS = re.compile(
-    r"(?:x-(?:amz|goog)-.*|expires|policy|ts|timestamp|rand(?:om)?|_|w|h|width|height)$", re.IGNORECASE
+    r"(?:x-(?:amz|goog)-.*|expires|policy|ts|timestamp|rnd|rand(?:om)?|cb|cache_?bust\w*|no_?cache|_\w*|w|h|width|height"
+    r"|lst|list|origin|pos(?:ition)?|rank|source|via|v(?==\d))(?:=|$)",
+    re.IGNORECASE,
 )
-"""Arguments that a server signs each time anew, that keep caches away, or say how large a picture is wanted."""
+"""Arguments that a server signs each time anew, that keep caches away, say how large a picture is wanted, or where the
+link to it stood."""
 _NOVELTIES = tuple(text for one in Novelty for text in (one.value, one.name, str(one)))
 """What a spider may write that tells the novelty of a page."""
 _OF_THE_REQUEST = ("depth", "download_latency", SLOT, "redirect_times", "retry_times")
@@ -129,7 +138,7 @@ class _Reader:
 
     def __init__(self, response: Response, said: Sequence[object]) -> None:
         self._response, self._said = response, said
-        self._left = MAX_PARTS
+        self._left, self._to_look_for = MAX_PARTS, MAX_LOOKED_FOR
 
     def read(self, name: str, value: Any, depth: int) -> Iterator[str]:
         """Yield a line for each value below *value*, which the item calls *name*."""
@@ -205,15 +214,15 @@ class _Reader:
             told = (shown["src"] or shown["option"] or shown["data"] or "").strip()
             if shown["src"] or _URL.match(told):
                 found.add(self._of_url(told))
-            elif not (_TOKEN.match(told) or _says_now(told)):
-                found.add(told)
+            elif not _says_now(told):
+                found.add(_ANY_TOKEN.sub("", told))
         return " ".join(sorted(found - {""}))
 
     def _of_url(self, url: str) -> str:
-        """Return the path of *url* below the folder that it shares with the page, the arguments that may name something
-        and, unless a file lies there, the domain if it is another one.
+        """Return the path of *url* below the folder that it shares with the page, and the arguments that may name
+        something; its host where it has neither.
 
-        Copies of a site lie on other hosts and below other folders, and may show the pictures of the original. By the
+        Copies of a site lie on other hosts and below other folders, and may lead to the original. By the
         last names of paths alone, prints with ``/media/73/main.jpg`` or ``/media/<hash>/main.jpg`` were taken for one:
         40 to 65 of 150 and 52 of 180 were lost.
         """
@@ -221,35 +230,42 @@ class _Reader:
             parts, own = urlsplit(url), urlsplit(self._response.url)
         except ValueError:
             return url
+        names = [one for one in parts.query.split("&") if self._may_name(one)]
         if parts.path.rstrip("/") == own.path.rstrip("/"):
-            return ""
+            return "" if {*names} <= {*own.query.split("&")} else " ".join(names)
         path, folder = parts.path.strip("/").split("/"), own.path.strip("/").split("/")[:-1]
         shared = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(path, folder, strict=False)))
-        names = [one for one in parts.query.split("&") if self._may_name(one)]
-        if parts.hostname and path[-1].rpartition(".")[2].lower() not in IGNORED_EXTENSIONS:
-            names += {registered_domain(parts.netloc)} - {registered_domain(own.netloc)}
-        return " ".join(["/".join(path[shared:]), *names]).strip()
+        return " ".join(["/".join(path[shared:]), *names]).strip() or (parts.hostname or "")
 
     def _may_name(self, argument: str) -> bool:
         """Tell whether *argument* may name what a URL shows: it is neither a session nor how the page was come by."""
         name, _, value = argument.partition("=")
-        is_nameless = _NAMELESS.match(name) or _says_now(value) or shown_local(f"?{argument}") != f"?{argument}"
-        return bool(value) and not (is_nameless or name.lower() in guessed_names())
+        is_nameless = _NAMELESS.match(argument) or _says_now(value) or shown_local(f"?{argument}") != f"?{argument}"
+        leads_back = urlsplit(self._response.url).netloc in unquote(value)  # as a link to share the page
+        return bool(value) and not (is_nameless or leads_back or name.lower() in guessed_names())
 
     def _is_made_up(self, text: str) -> bool:
         """Tell whether the spider made *text* for this item alone: a token, or the time as it writes it."""
-        is_now = _says_now(text) or (_TIME.match(text) and _is_now(_parsed(text)))
-        return bool(_TOKEN.match(text) or is_now) and not self._holds(text)
+        if _says_now(text) or (_TIME.match(text) and _is_now(_parsed(text))):
+            return not self._holds(text)
+        return bool(_TOKEN.match(text)) and not self._holds(text) and not self._holds_parts(text)
 
     def _holds(self, text: str) -> bool:
-        """Tell whether the response holds *text*, or all its parts, however they are written."""
-        if text.encode("utf-8", "surrogatepass") in self._response.body:
-            return True
-        said = _said_by(self._response)
-        return all(part in said or part.lstrip("0") in said for part in _BORDER.split(text.lower()))
+        """Tell whether the response holds *text*; not of more than :data:`MAX_LOOKED_FOR` texts of an item."""
+        self._to_look_for -= 1
+        return self._to_look_for >= 0 and text.lower() in _said_by(self._response)
+
+    def _holds_parts(self, text: str) -> bool:
+        """Tell whether the response holds all parts of *text*, which the spider may have joined."""
+        parts = _BORDER.split(text.lower())
+        return len(parts) <= MAX_JOINED and all(map(self._holds_part, parts))
+
+    def _holds_part(self, part: str) -> bool:
+        return self._holds(part) or self._holds(part.lstrip("0"))
 
     def _holds_time(self, at: date) -> bool:
-        return self._holds(at.isoformat()[:16])  # to the minute
+        to_the_minute = at.isoformat()[:16]
+        return self._holds(to_the_minute) or self._holds(to_the_minute.replace("T", " "))
 
 
 class _ExactReader(_Reader):
@@ -306,6 +322,8 @@ def _parsed(text: str) -> datetime | None:
 
 
 def _is_timestamp(value: float) -> bool:
+    if not 0 < value < MOST_OF_TIME:
+        return False
     now = datetime.now(timezone.utc).timestamp()
     return any(abs(value - scale * now) < scale * _DAY.total_seconds() for scale in (1, 1_000))
 

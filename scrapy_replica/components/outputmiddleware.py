@@ -113,6 +113,8 @@ class LateOutputMiddleware(Middleware):
             if self._is_refused(found_on):
                 given = {id(item) for item in items}
                 self._extension.crawl.counts["usage/items_left_out"] += len(given)
+        if requests:
+            found_on.observation.told = 0  # a page that leads on is no part of an item alone
         requests = [request for request in requests if not self._is_too_far(found_on, request)]
         left_out = self._decide_safely(found_on, asked_by, requests) if requests else set[int]()
         if left_out and self.IS_EARLY:
