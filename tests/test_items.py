@@ -37,6 +37,7 @@ class TestWhatCounts:
             ({"name": "Lamp", "at": datetime.now(timezone.utc).isoformat()}, {"name": "Lamp"}),
             ({"name": "Lamp", "at": time.time()}, {"name": "Lamp"}),
             ({"name": "Lamp", "id": str(uuid.uuid4())}, {"name": "Lamp"}),
+            ({"name": "Lamp", "id": uuid.uuid4()}, {"name": "Lamp"}),
             ({"name": "Lamp", "html": "<!DOCTYPE html><html><p>one"}, {"name": "Lamp", "html": "<html><p>two"}),
             ({"name": "Lamp", "image": "https://a.example/i/17.jpg"}, {"name": "Lamp", "image": "/i/17.jpg?w=1&_=3"}),
             ({"image": "https://a.example/media/73/main.jpg?sid=1"}, {"image": "/media/73/main.jpg?sid=2"}),

@@ -171,7 +171,9 @@ class _Reader:
             if ItemAdapter.is_item(value):
                 yield from self.read(name, ItemAdapter(value), depth)
             else:
-                yield f"{name}={_name_or_text(value)}"
+                told = self._scalar(_name_or_text(value))
+                if told:
+                    yield f"{name}={told}"
 
     def _is_of_the_crawl(self, path: str, value: Any) -> bool:
         """Tell whether a field says how the page was come by: its depth, its referrer, what the add-on thinks of it."""

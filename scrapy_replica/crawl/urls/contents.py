@@ -42,7 +42,7 @@ def content_of(
     links lead to one URL, or to two, depends on how each is spelt. The last byte stands for the version that the page
     declares by ``hreflang``: versions are told apart even where nobody has translated the text. The byte before is that
     of *callback*: pages of which a spider makes different things are different pages to it. So are those whose callback
-    is *told* different things, a hash, and made no item of them: several may fill one.
+    is *told* different things, a hash, and made nothing of them: several may fill one item.
     """
     is_short = page.signature is None or page.words < min_words
     is_known = page.words < FEW_WORDS and page.is_read and page.is_html  # of more words what it shows does not count
