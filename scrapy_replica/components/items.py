@@ -243,7 +243,8 @@ class _Reader:
         """Tell whether *argument* may name what a URL shows: it is neither a session nor how the page was come by."""
         name, _, value = argument.partition("=")
         is_nameless = _NAMELESS.match(argument) or _says_now(value) or shown_local(f"?{argument}") != f"?{argument}"
-        leads_back = urlsplit(self._response.url).netloc in unquote(value)  # as a link to share the page
+        own = urlsplit(self._response.url).netloc
+        leads_back = own and own in unquote(value)  # as a link to share the page
         return bool(value) and not (is_nameless or leads_back or name.lower() in guessed_names())
 
     def _is_made_up(self, text: str) -> bool:
