@@ -70,11 +70,9 @@ def told_hash(request: Request, url_id: int) -> int:
     with *url_id* alone.
     """
     told = {name: value for name, value in request.meta.items() if not _OF_SCRAPY.match(name)} | request.cb_kwargs
-    if not told:
-        return 0
     is_plain = all(type(value) in IMMUTABLE for value in told.values())
-    text = str(sorted((str(name), repr(value)) for name, value in told.items())) if is_plain else f"{url_id}"
-    return int(mmh3.hash64(text.encode("utf-8", "surrogatepass"))[0])
+    text = repr(sorted(told.items(), key=str) if is_plain else url_id)
+    return int(mmh3.hash64(text.encode("utf-8", "surrogatepass"))[0]) if told else 0
 
 
 class LostError(LookupError):

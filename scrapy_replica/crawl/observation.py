@@ -30,7 +30,7 @@ class Observation:
     is_changed: bool = False
     """It was fetched before, and said something else."""
     told: int = 0
-    """Hash of what its callback is handed beside the page, 0 for nothing."""
+    """Hash of what its callback is handed beside the page; 0 for nothing, and once the callback asked for more."""
     items: set[int] = field(default_factory=set)
     """Hashes of the items that the callback made of it so far."""
     gives_news: bool = False
