@@ -69,8 +69,10 @@ def browser() -> Iterator[Any]:
 
     options = webdriver.ChromeOptions()
     options.binary_location = found[0]
+    # What scrolls smoothly is elsewhere by the time that it is clicked.
     for option in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",
-                   "disable-background-networking", "disable-component-update", "window-size=1200,1600"):  # fmt: skip
+                   "disable-background-networking", "disable-component-update", "window-size=1200,1600",
+                   "force-prefers-reduced-motion"):  # fmt: skip
         options.add_argument(f"--{option}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))

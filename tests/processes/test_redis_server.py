@@ -354,10 +354,11 @@ class TestCalls:
         assert any("still waiting" in message for message in caplog.messages)
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_a_wait_ends_with_a_signal(self, server, redis, number):
+    def test_a_wait_ends_with_a_signal(self, server, redis, number, monkeypatch):
+        """Who read that it waits may send it at once."""
         before = signal.getsignal(number)
         redis.kill()
-        threading.Timer(0.3, signal.raise_signal, [number]).start()
+        monkeypatch.setattr(module.logger, "warning", lambda *_: signal.raise_signal(number))
         with pytest.raises(StoreError, match="the wait for it was ended: the same command goes on"):
             server.run("PING")
         assert signal.getsignal(number) is before

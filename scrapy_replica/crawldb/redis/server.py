@@ -168,9 +168,9 @@ class Server:
     def _wait(self, what: Callable[[], T], error: exceptions.RedisError) -> T:
         """Try again until the server answers."""
         begun = spoken = time.monotonic()
-        logger.warning("%s does not answer (%s): waiting for it", self.address, error)
         pause = 0.01
         with _signals() as ended:
+            logger.warning("%s does not answer (%s): waiting for it", self.address, error)
             while not ended:
                 time.sleep(pause)
                 pause = min(2 * pause, MAX_PAUSE_S)
