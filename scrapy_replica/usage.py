@@ -64,8 +64,9 @@ _ITEM = (
 )
 _PARAMETERS = rf"(?:;[ ]*{_KEY}(?:=(?:{_ITEM}))?)*"
 _INNER_LIST = rf"\([ ]*(?:(?:{_ITEM}){_PARAMETERS}(?:[ ]+|(?=\))))*\)"
-_MEMBER = re.compile(rf"({_KEY})(?:=({_ITEM}|{_INNER_LIST}))?{_PARAMETERS}[ \t]*(,?)[ \t]*")
-"""A member of a dictionary (RFC 9651, 3.2) and the comma behind it."""
+_MEMBER = rf"({_KEY})(?:=({_ITEM}|{_INNER_LIST}))?{_PARAMETERS}[ \t]*(,?)[ \t]*"
+"""A member of a dictionary (RFC 9651, 3.2) and the comma behind it; few sites send one, and 2 ms is what it takes to
+compile."""
 
 _DIRECTIVES_WITH_VALUE = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 _REFUSED_BY_DIRECTIVE = {
@@ -125,7 +126,7 @@ def _dictionary(value: str) -> Iterator[tuple[Use, bool]]:
     value, at, found = value.strip(" "), 0, dict[str, str | None]()
     is_open = False
     while at < len(value):
-        member = _MEMBER.match(value, at)
+        member = re.compile(_MEMBER).match(value, at)
         if member is None:
             return
         found[member[1]], at, is_open = member[2], member.end(), bool(member[3])
@@ -197,7 +198,7 @@ def header_statements(fields: Mapping[str, str], robot_tags: Iterable[str], url:
 
 _LINK = re.compile(r"<([^<>]*)>([^<>]*)")
 _RELATION = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.IGNORECASE)
-_ROBOT = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
+_ROBOT = re.compile(r"[a-z][a-z0-9_ -]*")
 
 
 def _own_directives(tag: str, robot: str) -> str:

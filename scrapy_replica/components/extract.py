@@ -13,7 +13,6 @@ from scrapy_replica.pages import extractor
 from scrapy_replica.pages.blocks import read_blocks
 from scrapy_replica.pages.dates import dates_of
 from scrapy_replica.pages.links import Base
-from scrapy_replica.pages.markdown import markdown
 from scrapy_replica.pages.page import page_from_tree
 
 if TYPE_CHECKING:
@@ -55,6 +54,8 @@ class Extracted:
     @cached_property
     def markdown(self) -> str:
         """Its main text with headings, lists, tables, quotes, code, emphasis and links."""
+        from scrapy_replica.pages.markdown import markdown  # noqa: PLC0415 - few ask for it
+
         blocks = read_blocks(self.root)
         if not blocks.texts:
             return ""

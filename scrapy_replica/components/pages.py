@@ -13,7 +13,6 @@ from scrapy.http import HtmlResponse
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extract import tree_of
 from scrapy_replica.pages.extractor import Texts
-from scrapy_replica.pages.hidden_web import hidden_web_text
 from scrapy_replica.pages.page import EXTRACTORS, page_from_body, page_from_tree
 from scrapy_replica.records import Noise, Page
 
@@ -149,5 +148,7 @@ def page_from_response(
 
 def _form_text(root: etree._Element, *, query: DomainQuery, noise: Noise) -> Texts:
     """Return the main text of a page that a form returned; without a record in it, that of any other page."""
+    from scrapy_replica.pages.hidden_web import hidden_web_text  # noqa: PLC0415 - 5 ms of each start
+
     found = "" if noise is Noise.NONE else hidden_web_text(root, query.terms)
     return Texts(found) if found else EXTRACTORS[noise](root)

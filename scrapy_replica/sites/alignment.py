@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from urllib.parse import unquote
 
 MAX_CUT = 5
@@ -28,7 +29,12 @@ _SESSION_ID = (
 )
 FIRST_SESSIONS, SESSION = rf"(?i)\?(?:{_SESSION_ID}&)+", rf"(?i)[?&;]{_SESSION_ID}"
 """Arguments that are a session by their name and value: first of several in a query, and, without those, any."""
-_FIRST_SESSIONS, _SESSION = re.compile(FIRST_SESSIONS), re.compile(SESSION)
+
+
+@cache
+def _sessions() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return both of them, compiled where a crawl meets the first argument: that takes 4 ms."""
+    return re.compile(FIRST_SESSIONS), re.compile(SESSION)
 
 
 def without_session(path: str) -> str:
@@ -39,7 +45,8 @@ def without_session(path: str) -> str:
     """
     if "=" not in path:
         return path
-    return _SESSION.sub("", _FIRST_SESSIONS.sub("?", path))
+    first, single = _sessions()
+    return single.sub("", first.sub("?", path))
 
 
 def normal_path(path: str) -> str:

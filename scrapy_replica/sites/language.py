@@ -33,15 +33,15 @@ for _language, _words in _WORDS.items():
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
 
 _SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff]")),
-    ("ko", re.compile("[\uac00-\ud7af\u1100-\u11ff]")),
-    ("zh", re.compile("[\u4e00-\u9fff]")),
-    ("el", re.compile("[\u0370-\u03ff]")),
-    ("ar", re.compile("[\u0600-\u06ff]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("hi", re.compile("[\u0900-\u097f]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
-    ("fa", re.compile("[\ufb50-\ufdff]")),
+    ("ja", "[\u3040-\u30ff]"),
+    ("ko", "[\uac00-\ud7af\u1100-\u11ff]"),
+    ("zh", "[\u4e00-\u9fff]"),
+    ("el", "[\u0370-\u03ff]"),
+    ("ar", "[\u0600-\u06ff]"),
+    ("he", "[\u0590-\u05ff]"),
+    ("hi", "[\u0900-\u097f]"),
+    ("th", "[\u0e00-\u0e7f]"),
+    ("fa", "[\ufb50-\ufdff]"),
 )
 _SAMPLE_CHARACTERS = 1200
 _WORD = re.compile(r"\w+")
@@ -57,7 +57,7 @@ def guess_language(text: str) -> str | None:
     if len(sample.encode("utf-8", "replace")) > 1.2 * len(sample):
         for language, characters in _SCRIPTS:
             # English code and names fill much of a technical text, whatever its language
-            if 5 * len(characters.findall(sample)) >= len(sample) // 2:
+            if 5 * len(re.findall(characters, sample)) >= len(sample) // 2:
                 return language
     return _by_function_words(sample)
 

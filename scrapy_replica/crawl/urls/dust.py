@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from scrapy_replica.config import Config
 from scrapy_replica.crawl.observation import Observation
@@ -46,71 +46,76 @@ class Dust:
         findings = DustFindings()
         if not self._config.dust:
             return findings
-        page, url_id = observation.page, observation.url_id
+        page, url_id, number = observation.page, observation.url_id, callback_number(callback)
         form = form_of(page.url)
         host = self._rules.host_before(url_id, parse(form).host)
-        of_links = is_of_links(page)
-        number, min_words = callback_number(callback), self._config.min_words
         told = 0 if observation.items else observation.told  # what comes of it is not known yet
-        content = content_of(page, number, min_words, observation.items, told, of_links=of_links)
+        of_links = is_of_links(page)
+        content = content_of(page, number, self._config.min_words, observation.items, told, of_links=of_links)
         if not observation.is_changed and host.pages.knows(form, content):
             return findings
-        cluster = host.pages.cluster(content)
         host.gates.read(page.links)
-        leads = leads_of(page)
-        news, first_met = host.pages.news(leads), host.pages.first_met(leads)
-        if news and cluster is not None and host.pages.has(cluster):
-            known = frozenset(lead for lead in news if self._rules.is_known_place(leads[lead]))
-            news, first_met = news - known, first_met - known
-        twin = None if of_links else self._twin_of(observation)  # of links it resembles another by its menu
-        if twin is not None and host.pages.clusters.get(form_of(twin.url)) != cluster:
-            twin = None  # another version, or what another callback got
-        asks_more = asks_more or observation.gives_news
-        leads_on = asks_more or bool(news)
-        findings.is_part = content is not None and not leads_on and self._lacks(host, form, leads, twin)
+        leads, cluster = leads_of(page), host.pages.cluster(content)
+        news, first_met = self._new_of(host, leads, cluster)
         if content is not None and cluster is not None:
+            twin = None if of_links else self._twin_of(host, observation, cluster)  # of links it resembles by a menu
+            asks_more = asks_more or observation.gives_news
+            findings.is_part = not asks_more and not news and self._lacks(host, form, leads, twin)
             items = frozenset(observation.items)
-            own = None if leads_on else host.pages.told_apart_by(content, leads, items)
-            if own is None and host.pages.has(cluster) and (leads_on or findings.is_part):
+            own = None if asks_more or news else host.pages.told_apart_by(content, leads, items)
+            if own is None and host.pages.has(cluster) and (asks_more or news or findings.is_part):
                 # Its links wait, and tell when their turn comes: where processes share a crawl another may fetch them.
                 is_open = twin is not None and not asks_more and not self._db.is_shared
                 news_of = items if observation.gives_news else frozenset[int]()
                 own = host.pages.tell_apart(form, content, cluster, news_of, is_open=is_open)
             cluster = own or cluster
-        if observation.depth == 0:
-            host.pages.unlinked.add(form)
         came_by = self._came_by(host, page, form, url_id)
-        if content is None and page.signature is not None:
-            host.pages.keep_text((form, *came_by), page.signature)
         host.pages.meet(leads, cluster)
-        aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), host.name, form)]
-        self._enter(host, form, url_id, content, cluster, aliases, first_met)
+        self._enter(host, form, observation, content, cluster, came_by, first_met)
         self._hold_against_gates(host, form, None, url_id, number, findings)
         if cluster is not None and is_closed(page) and (place := host.gates.first_shown(cluster, form)) != form:
             self._look_for_gate(host, form, place, is_page=True)
         self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings
 
+    def _new_of(
+        self, host: HostRules, leads: Mapping[Lead, str], cluster: int | None
+    ) -> tuple[frozenset[Lead], frozenset[Lead]]:
+        """Return which of the *leads* of a page of that *cluster* lead where none led before, and which none had."""
+        news, first_met = host.pages.news(leads), host.pages.first_met(leads)
+        if news and cluster is not None and host.pages.has(cluster):
+            known = frozenset(lead for lead in news if self._rules.is_known_place(leads[lead]))
+            return news - known, first_met - known
+        return news, first_met
+
     @staticmethod
-    def _twin_of(observation: Observation) -> PageRow | None:
-        """Return the page of its host that a page repeats.
+    def _twin_of(host: HostRules, observation: Observation, cluster: int) -> PageRow | None:
+        """Return the page of its host and *cluster* that a page repeats: no other version, nor what others got.
 
         Near duplicates are often two things of one template: variants that differ in a seat, or in a currency.
         """
         twin, is_exact = observation.twin, observation.novelty is Novelty.EXACT_DUPLICATE
-        return twin if twin is not None and is_exact and twin.host == observation.page.host else None
+        if twin is None or not is_exact or twin.host != observation.page.host:
+            return None
+        return twin if host.pages.clusters.get(form_of(twin.url)) == cluster else None
 
     def _enter(
         self,
         host: HostRules,
         form: str,
-        url_id: int,
+        observation: Observation,
         content: int | None,
         cluster: int | None,
-        aliases: Sequence[str],
+        came_by: Iterable[str],
         first_met: Collection[Lead],
     ) -> None:
         """Write down what the page at *form* is on its *host*, and where it is the first to lead."""
+        page, url_id = observation.page, observation.url_id
+        if observation.depth == 0:
+            host.pages.unlinked.add(form)
+        if content is None and page.signature is not None:
+            host.pages.keep_text((form, *came_by), page.signature)
+        aliases = [*came_by, *self._on_host([page.canonical] if page.canonical else (), host.name, form)]
         kept = sorted(first_met)[: host.pages.room]
         first = None if self._db.urls.is_first(url_id) else self._db.pages.leads(url_id)  # of a page that changed
         told = json.dumps(aliases) if aliases else None
