@@ -71,6 +71,19 @@ class TestContract(StoredContract):
     die = staticmethod(die)
 
 
+def test_the_page_that_a_link_was_found_on_is_known_before_the_change_is_read(both):
+    """Who meets the link as well is told its row, and may take it: its request was taken for one of a lost callback."""
+    one, two = both
+    (page,) = enter(one, "a/page")
+    assert name(one.urls.take()) == "a/page"
+    enter(one, "b/link", parent=page)
+    one.commit()
+    enter(two, "b/link", parent=enter(two, "c/page")[0])
+    row = next(row for row in iter(two.urls.take, None) if name(row) == "b/link")
+    assert row.parent == page
+    assert two.urls.url_of(page) == "http://a/page"
+
+
 class OnRedis(StoredMachine):
     takes_in_pages = False
     server: RedisServer

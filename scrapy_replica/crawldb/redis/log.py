@@ -9,14 +9,14 @@ from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.crawldb.redis.errors import understanding
 from scrapy_replica.crawldb.redis.libraries import msgpack
 from scrapy_replica.crawldb.redis.local_tables import URLS, LocalTables, Packed
-from scrapy_replica.crawldb.redis.records import Records, UrlColumns
+from scrapy_replica.crawldb.redis.records import IN_BUCKET, Records, UrlColumns
 from scrapy_replica.crawldb.redis.server import PASSED_OVER, Server
 
 MOST_CHANGES = 1_000
 """Changes that are read in one turn."""
 
-IN_BUCKET, BUCKETS = 128, 16
-"""URLs of a hash, as the scripts have it, and hashes that are read at once."""
+BUCKETS = 16
+"""Hashes of URLs that are read at once."""
 MOST_MISSING = 10 * PASSED_OVER["id"]
 """Numbers in a row that no URL has, where the last one given says that there are more."""
 

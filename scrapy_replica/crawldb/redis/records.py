@@ -57,6 +57,9 @@ LAYOUT = f"1.{VERSION}"
 
 HOST_BYTES = 5
 
+IN_BUCKET = 128
+"""URLs of a hash, as the scripts have it."""
+
 SCHEMES = ("http://", "https://")
 """What most URLs begin with, before the name of their host, which their record leaves out: it is a fifth of it."""
 
@@ -114,6 +117,12 @@ class Records:
         self._tables.apply([("hosts", key, row)])
         _, name, slot, _ = unpack(row)
         return name, slot
+
+    def asked(self, url_id: int) -> UrlColumns:
+        """Return the row of a URL, which another process may have entered a moment ago."""
+        bucket, place = divmod(url_id, IN_BUCKET)
+        with self.understanding():
+            return self.unpack(url_id, self._server.run("HGET", self._server.key(f"u:{bucket}"), bytes([place])))
 
     def pack(self, row: UrlColumns) -> bytes:
         place = OrderPlace(bool(row.is_demoted), row.priority, row.score).pack()

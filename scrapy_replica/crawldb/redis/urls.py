@@ -177,6 +177,10 @@ class RedisUrlTable(UrlTable):
         self._job.commit()
         return [head for host in self._job.first(LOOKED_AT) for head in self._best(host, most)]
 
+    def _url_of(self, url_id: int) -> str:
+        row = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()
+        return self._records.asked(url_id).url if row is None else row[0]
+
     # What becomes of a URL
 
     def take(self) -> UrlRow | None:

@@ -97,10 +97,14 @@ class KnownUrls(Table):
             return taken.url
         url = self._finders.get(url_id)
         if url is None:
-            url = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
+            url = self._url_of(url_id)
             if len(self._finders) >= MAX_FINDERS:
                 self._finders.clear()
             self._finders[url_id] = url
+        return url
+
+    def _url_of(self, url_id: int) -> str:
+        url: str = self._read("SELECT url FROM urls WHERE id = ?", (url_id,)).fetchone()[0]
         return url
 
     def row(self, url_id: int) -> UrlRow:
