@@ -192,6 +192,7 @@ def measure(spider: str, rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
                     found.append(run(spider, Path(folder), [address] * (2 if way == "redis 2" else 1)))
                     found[-1]["redis_cpu_ms_per_page"] = 1e3 * (spent(server) - before) / PAGES
                     print(spider, way, {name: round(value, 3) for name, value in found[-1].items()}, flush=True)
+                    assert not (found[-1]["twice"] or found[-1]["lost"])
     return {
         way: {name: statistics.median(one[name] for one in found) for name in found[0]} for way, found in runs.items()
     }
@@ -207,7 +208,6 @@ def measured(spider: str) -> tuple[dict[str, float], dict[str, float]]:
           f"over one on Redis {two['pages_per_s'] / medians['redis 1']['pages_per_s']:.2f}, "
           f"order: score {two['first_half_score'] / one['first_half_score'] - 1:+.1%}, "
           f"on topic {two['first_half_on_topic'] / one['first_half_on_topic'] - 1:+.1%}")  # fmt: skip
-    assert not any(found["twice"] or found["lost"] for found in medians.values())
     return one, two
 
 
