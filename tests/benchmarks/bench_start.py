@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def main(url: str, add_on: str) -> None:
 
 def measured(url: str, *, add_on: bool) -> float:
     command = [sys.executable, __file__, url, str(add_on)]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    kept = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    return float(subprocess.run(command, check=True, capture_output=True, text=True, env=kept).stdout)
 
 
 def test_start(tmp_path, figures):
