@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_replica.crawl.urls.gates import FIRST, Gates, destination_of, is_closed
+from scrapy_replica.crawl.urls.gates import FIRST, Gates, destination_of
+from scrapy_replica.pages.forms import Form, FormField
 from scrapy_replica.records import Link, Page
 
 HOST = "http://site.example"
@@ -14,7 +15,7 @@ def found(urls, to="/login", pages=(), gates=None, text=lambda url: "Apply", *, 
     """What is said of the URLs that lead *to* a page, or show it, one after the other; links to them have a *text*."""
     gates = gates if gates is not None else Gates()
     gates.add(f"{HOST}{urls[0]}/before", f"{HOST}/else", [], str, is_page=is_page)
-    gates.read([Link(HOST + url, text(url)) for url in urls])
+    gates.read(Page(HOST, "a.example", links=tuple(Link(HOST + url, text(url)) for url in urls)))
     return [
         rule.transformation[0][1:]
         for url in urls
@@ -121,4 +122,16 @@ def test_where_to_come_back_to_is_no_part_of_the_place(location, place):
     ],
 )
 def test_a_page_that_is_there_to_do_something_is_closed(url, is_gate):
-    assert is_closed(Page(url, "shop.example")) is is_gate
+    assert Gates().is_closed(Page(url, "shop.example")) is is_gate
+
+
+def test_a_box_to_log_in_on_each_page_tells_nothing_of_one():
+    login = Form("http://a.example/login", "post", (FormField("name", "Name", ()),), is_login=True)
+    pages = [Page(f"{HOST}/{name}", "a.example", forms=(login,)) for name in "abc"]
+    gates = Gates()
+    for page in pages:
+        gates.read(page)
+    assert not gates.is_closed(pages[0])
+    for name in "defg":
+        gates.read(Page(f"{HOST}/{name}", "a.example"))
+    assert gates.is_closed(pages[0])

@@ -162,9 +162,12 @@ class ReplicaExtension:
             self._progress = Progress(self._crawler, logger.info, seconds, pages, lambda: self.crawl)
 
     def _rewrite_target(self, request: Request, url: str) -> str:
-        """Return the URL that is fetched in place of *url*, that of *request*; a sample is fetched as it stands."""
-        decision = self.flights.of(request).decision
-        if decision is not None and decision.is_sampled:
+        """Return the URL that is fetched in place of *url*, that of *request*.
+
+        A sample is fetched as it stands, as is all that the scheduler gave out: the HTTP cache keeps it by its name.
+        """
+        flight = self.flights.of(request)
+        if flight.url_id is not None or (flight.decision is not None and flight.decision.is_sampled):
             return url
         return self.crawl.policy.rewrite_target(url, host_of(url), callback_of(request))
 

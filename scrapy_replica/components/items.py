@@ -12,9 +12,11 @@ from urllib.parse import unquote, urlsplit
 from weakref import WeakKeyDictionary
 
 import mmh3
+from scrapy.http import HtmlResponse
 
 from scrapy_replica.address import host_of, shown_local
 from scrapy_replica.components.slots import SLOT
+from scrapy_replica.components.told import told_text
 from scrapy_replica.crawl.urls.leads import guessed_names
 from scrapy_replica.records import Novelty
 
@@ -71,7 +73,7 @@ _OF_THE_REQUEST = ("depth", "download_latency", SLOT, "redirect_times", "retry_t
 
 
 _said: WeakKeyDictionary[Response, str] = WeakKeyDictionary()
-"""Response -> its URL and what it says in small letters, where an item asked for it."""
+"""Response -> its URL, what it says and what its callback was told in small letters, where an item asked for it."""
 
 
 class PageItem(dict[str, Any]):
@@ -84,8 +86,9 @@ def item_hashes(items: list[Any], response: Response, said: Sequence[object] = (
     Left out is what would make every item another one: the URL of the page and what the add-on *said* of it; of other
     URLs the domain and the folder of the page, sessions and how they were come by; the text of documents,
     which are judged as pages; the present time; and what a machine made. Of the last two what the response holds is
-    kept: the UUID that the spider gives each item is left out, that of a picture is not. Nothing that an item holds
-    makes this fail: what is no text, number, time or collection counts as the name of its type.
+    kept, and what the callback was told: the UUID that the spider gives each item is left out, that of a picture is
+    not. Nothing that an item holds makes this fail: what is no text, number, time or collection counts as the name of
+    its type.
     """
     found = set()
     for item in items:
@@ -195,7 +198,8 @@ class _Reader:
 
     def _bytes(self, raw: bytes) -> str:
         text = raw.decode("latin-1")
-        is_document = raw == self._response.body or _DOCUMENT.search(text[:2_000])
+        is_page = isinstance(self._response, HtmlResponse) and raw == self._response.body
+        is_document = is_page or _DOCUMENT.search(text[:2_000])
         return self._of_document(text) if is_document else str(mmh3.hash64(raw)[0])
 
     def _scalar(self, value: float | str) -> str:
@@ -221,12 +225,13 @@ class _Reader:
         return " ".join(sorted(found - {""}))
 
     def _of_url(self, url: str) -> str:
-        """Return the path of *url* below the folder that it shares with the page, and the arguments that may name
-        something; its host where it has neither.
+        """Return the path of *url* below the folder that it shares with the page, the numbers in that, and the
+        arguments that may name something; its host where it has neither.
 
         Copies of a site lie on other hosts and below other folders, and may lead to the original. By the
         last names of paths alone, prints with ``/media/73/main.jpg`` or ``/media/<hash>/main.jpg`` were taken for one:
-        40 to 65 of 150 and 52 of 180 were lost.
+        40 to 65 of 150 and 52 of 180 were lost. So were 186 of 300 strips that lie beside their page, each below its
+        date and under one name.
         """
         try:
             parts, own = urlsplit(url), urlsplit(self._response.url)
@@ -237,7 +242,8 @@ class _Reader:
             return "" if {*names} <= {*own.query.split("&")} else " ".join(names)
         path, folder = parts.path.strip("/").split("/"), own.path.strip("/").split("/")[:-1]
         shared = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(path, folder, strict=False)))
-        return " ".join(["/".join(path[shared:]), *names]).strip() or (parts.hostname or "")
+        numbers = [name for name in path[:shared] if name.isdecimal()]
+        return " ".join(["/".join([*numbers, *path[shared:]]), *names]).strip() or (parts.hostname or "")
 
     def _may_name(self, argument: str) -> bool:
         """Tell whether *argument* may name what a URL shows: it is neither a session nor how the page was come by."""
@@ -288,11 +294,12 @@ class _ExactReader(_Reader):
 
 
 def _said_by(response: Response) -> str:
-    """Return URL and body of *response* for :meth:`_Reader._holds`."""
+    """Return URL and body of *response*, and what its callback was told, for :meth:`_Reader._holds`."""
     said = _said.get(response)
     if said is None:
         body = response.body[:MAX_BYTES].decode("utf-8", "replace")
-        said = _said[response] = unquote(f"{response.url} {body}").lower()
+        told = told_text(response.request)[:MAX_BYTES] if response.request is not None else ""
+        said = _said[response] = unquote(f"{response.url} {body} {told}").lower()
     return said
 
 

@@ -11,7 +11,8 @@ from scrapy.http import HtmlResponse
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extract import tree_of
 from scrapy_replica.components.pages import FORM, elements_of
-from scrapy_replica.components.payloads import callback_of, told_hash
+from scrapy_replica.components.payloads import callback_of
+from scrapy_replica.components.told import told_hash
 from scrapy_replica.components.topic import doubt_topic
 from scrapy_replica.crawldb.contract import StoreError
 from scrapy_replica.pages.page import all_text

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import pickle
-import re
 import sys
 import uuid
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import mmh3
 from lxml import etree
 from scrapy import Request
 from scrapy.utils.request import request_from_dict
@@ -26,6 +24,7 @@ from scrapy_replica.components.plain_data import (
     is_json,
     more_than_data,
 )
+from scrapy_replica.components.told import OF_SCRAPY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,27 +51,8 @@ DEFAULTS = [(name, _PLAIN.get(name)) for name in Request.attributes if name not 
 
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 
-_OF_SCRAPY = re.compile(
-    r"(?:depth|rule|link_text|cookiejar|proxy|_auth_proxy|max_retry_times|give_up_log_level|bindaddress|referrer_policy"
-    r"|allow_offsite|is_start_request|verbatim_url|(?:download|dont|handle_httpstatus|redirect|retry|autothrottle|ftp)_\w+"
-    r"|(?:playwright|replica|splash|zyte_api)\w*)$"
-)
-"""Names in ``meta`` that tell Scrapy, its ``CrawlSpider`` or a download handler something, and no callback."""
-
 BYTES = "b"
 """Where a body is kept that is no ASCII, as Latin-1."""
-
-
-def told_hash(request: Request, url_id: int) -> int:
-    """Return 64 bits for what the callback of *request* is handed beside the page, 0 for nothing.
-
-    What can be changed may be shared with other callbacks, as an item that many of them fill: it is that of the page
-    with *url_id* alone.
-    """
-    told = {name: value for name, value in request.meta.items() if not _OF_SCRAPY.match(name)} | request.cb_kwargs
-    is_plain = all(type(value) in IMMUTABLE for value in told.values())
-    text = repr(sorted(told.items(), key=str) if is_plain else url_id)
-    return int(mmh3.hash64(text.encode("utf-8", "surrogatepass"))[0]) if told else 0
 
 
 class LostError(LookupError):
@@ -258,7 +238,7 @@ class RequestPayloads:
 
     def has_arguments(self, payload: bytes | None) -> bool:
         told = self._told(payload)
-        return bool(told.get("cb_kwargs")) or not all(map(_OF_SCRAPY.match, told.get("meta", ())))
+        return bool(told.get("cb_kwargs")) or not all(map(OF_SCRAPY.match, told.get("meta", ())))
 
     def may_leave(self, payload: bytes | None) -> bool:
         return says_it_leaves(self._told(payload).get("meta", {}))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from scrapy_replica.claim import Restoration, Why
-from scrapy_replica.crawl.claims.made_requests import MadeRequests
+from scrapy_replica.crawl.claims.made_requests import STEPS, MadeRequests
 from scrapy_replica.crawl.hosts.replicas import ProbeUrl
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.scope import OUT_OF_SCOPE
@@ -165,9 +165,22 @@ class Fetches:
                 self._counts["item/pages_with_new"] += 1
                 self._counts["item/duplicates_with_new"] += observation.novelty is Novelty.EXACT_DUPLICATE
                 self._reward(observation.url_id)
-                parent = self._store.urls.row(observation.url_id).parent
-                if parent is not None:
-                    self._reward(parent)
+                for url_id in self._asked_by(observation.url_id):
+                    self._reward(url_id)
+
+    def _asked_by(self, url_id: int) -> Iterator[int]:
+        """Yield the page that *url_id* was found on, and those on which the callbacks began that asked for it step by
+        step: a shell whose script searches by a form and then asks for what was found.
+        """
+        for _ in range(STEPS):
+            parent = self._store.urls.row(url_id).parent
+            if parent is None:
+                return
+            yield parent
+            finder = self._store.urls.row(parent).parent
+            if finder is None or finder not in self._guard.led_on:
+                return
+            url_id = parent
 
     def _reward(self, url_id: int) -> None:
         """Take note that the page of the URL of that id brought news after all, unless it is known to."""

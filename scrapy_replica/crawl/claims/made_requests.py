@@ -9,7 +9,7 @@ from scrapy_replica.crawldb.contract import CrawlDB, Permission
 
 MOST, MOST_PAGES = 20_000, 8
 """Requests remembered, 14 MB at most, and pages that wait for what one brings; whoever asks for it later knows that."""
-STEPS = 3
+STEPS = 6
 """Requests made up one after another of which the first page is told what came: a product, its stock, its reviews."""
 
 

@@ -11,7 +11,7 @@ from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawl.urls.contents import callback_in, callback_number, content_of, form_of, is_of_links
 from scrapy_replica.crawl.urls.crawl_rules import CrawlRules, host_named
 from scrapy_replica.crawl.urls.dust_findings import DustFindings
-from scrapy_replica.crawl.urls.gates import destination_of, is_closed
+from scrapy_replica.crawl.urls.gates import destination_of
 from scrapy_replica.crawl.urls.host_rules import HostRules
 from scrapy_replica.crawl.urls.leads import Lead, leads_of, pack_leads, unpack_leads
 from scrapy_replica.crawl.urls.watched_rule import Level, Settled, WatchedRule
@@ -54,7 +54,7 @@ class Dust:
         content = content_of(page, number, self._config.min_words, observation.items, told, of_links=of_links)
         if not observation.is_changed and host.pages.knows(form, content):
             return findings
-        host.gates.read(page.links)
+        host.gates.read(page)
         leads, cluster = leads_of(page), host.pages.cluster(content)
         news, first_met = self._new_of(host, leads, cluster)
         if content is not None and cluster is not None:
@@ -73,7 +73,8 @@ class Dust:
         host.pages.meet(leads, cluster)
         self._enter(host, form, observation, content, cluster, came_by, first_met)
         self._hold_against_gates(host, form, None, url_id, number, findings)
-        if cluster is not None and is_closed(page) and (place := host.gates.first_shown(cluster, form)) != form:
+        closed = cluster if host.gates.is_closed(page) else None
+        if closed is not None and (place := host.gates.first_shown(closed, form)) != form:
             self._look_for_gate(host, form, place, is_page=True)
         self._hold_against_rules(host, page.host, form, url_id, cluster, came_by, findings)
         return findings

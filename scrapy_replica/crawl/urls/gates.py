@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import unquote
 
 from scrapy_replica.crawl.urls.contents import form_of
-from scrapy_replica.records import Link, Page
+from scrapy_replica.records import Page
 from scrapy_replica.urls.learners.candidates import tokens_of
 from scrapy_replica.urls.pattern import argument_name, parse
 from scrapy_replica.urls.rule import WILDCARD, Rule, Step, compiled
@@ -57,6 +57,7 @@ class Gates:
         """Cluster of a closed page -> the form that showed it first."""
         self._words: dict[str, str] = {}
         """Form -> what the last link to it said, where its path begins with one of these names."""
+        self._n_pages = self._n_logins = 0
 
     def __len__(self) -> int:
         return len(self._words) + sum(map(len, self._led.values()))
@@ -65,11 +66,26 @@ class Gates:
         """Return the form that showed the closed page of that *cluster* first: *form*, if none did before."""
         return self._shown.setdefault(cluster, form) if len(self._shown) < MOST else self._shown.get(cluster, form)
 
-    def read(self, links: Iterable[Link]) -> None:
-        for link in links if self._firsts else ():
+    def read(self, page: Page) -> None:
+        self._n_pages += 1
+        self._n_logins += _has_login(page)
+        for link in page.links if self._firsts else ():
             first = link.url.split("/", 4)[3:4]
             if first and first[0].partition("?")[0] in self._firsts and len(self._words) < MAX_WORDS:
                 self._words[form_of(link.url)] = _DIGITS.sub("0", link.text.strip())
+
+    def is_closed(self, page: Page) -> bool:
+        """Tell whether *page* asks for a password, not to be found, or to do something, as its URL says: that others
+        show the same is no accident then.
+
+        Most things have no comments yet, and say so in the same words: of four of 200 that have some all were lost.
+        Where every other page has a box to log in it says nothing of this one: so were 18 of 18 lists of favourites.
+        """
+        asks = _has_login(page) and 2 * self._n_logins <= self._n_pages
+        if asks or uses(page.statements).get(Use.SEARCH) is False:
+            return True
+        url = parse(form_of(page.url))
+        return _ACTION.search(f"{url.path.rpartition('/')[2]}?{url.query}".lower()) is not None
 
     def add(
         self, form: str, place: str, pages: Iterable[str], canonical: Callable[[str], str], *, is_page: bool
@@ -111,16 +127,8 @@ class Gates:
         return len(words) >= SAME_WORDS * max(len({*words}), least) and all(words)
 
 
-def is_closed(page: Page) -> bool:
-    """Tell whether *page* asks for a password, not to be found, or to do something, as its URL says: that others show
-    the same is no accident then.
-
-    Most things have no comments yet, and say so in the same words: of four of 200 that have some all were lost.
-    """
-    if any(form.is_login for form in page.forms) or uses(page.statements).get(Use.SEARCH) is False:
-        return True
-    url = parse(form_of(page.url))
-    return _ACTION.search(f"{url.path.rpartition('/')[2]}?{url.query}".lower()) is not None
+def _has_login(page: Page) -> bool:
+    return any(form.is_login for form in page.forms)
 
 
 def destination_of(form: str, location: str) -> str:
