@@ -101,7 +101,7 @@ class Parts:
         self.states = UrlStates(store, key, self.revisits)
         self.rules = CrawlRules(config, store, self.now)
         self.dust = Dust(config, store, self.rules, self.revisits.is_stale_url)
-        self.guard = TrapGuard(config, store.pages)
+        self.guard = TrapGuard(config, store.pages, store.urls.url_of)
         self.permalinks = Permalinks(store)
         self.checks = Checks(store, config.stop_at, self._salt, is_topic=config.topic is not None)
 

@@ -52,12 +52,19 @@ class Finder(Enum):
     """A page of another host, or none."""
     PAGE = "page"
     """A page of its host."""
+    WITHIN = "within"
+    """A page of its host at the same path."""
     IDLE = "idle"
     """A page of its host of which is not known that it brought news."""
 
 
-BY_ARGUMENTS = frozenset({TrapKind.FACETS, TrapKind.REVISIONS})
-"""Traps that any page of the host may lead into: nothing new is found in them but other values of their arguments."""
+BY_ARGUMENTS = {
+    TrapKind.FACETS: {Finder.IDLE, Finder.WITHIN},
+    TrapKind.REVISIONS: {Finder.IDLE, Finder.WITHIN, Finder.PAGE},
+}
+"""What leads into traps of arguments, since nothing new is found in them but other values of these. Facets of a list
+lead to more of them; what other pages link to is a matrix that ends: of ads by category and region, of which one in 25
+has any and all others say so in the same words, 10 to 18 of 21 were lost."""
 
 VERSIONS = 2
 """Ways to ask for other versions of a page that make a wiki: a law may have editions."""
@@ -198,7 +205,7 @@ class Traps:
             place.news += 1
         elif is_news is None and not is_revision:
             place.untold += 1
-        elif finder is Finder.IDLE or (finder is Finder.PAGE and found.kind in BY_ARGUMENTS):
+        elif finder in BY_ARGUMENTS.get(found.kind, {Finder.IDLE}):
             place.idle += 1
             self._is_any |= place.idle >= self._half
         return was_trap and not place.idle

@@ -63,7 +63,7 @@ class Rooms:
         self.db = SqliteCrawlDB(path)
         config = Config(mode="drop")
         self.duplicates = Duplicates(self.db.pages, config)
-        self.guard = TrapGuard(config, self.db.pages)
+        self.guard = TrapGuard(config, self.db.pages, self.db.urls.url_of)
         self.replicas = Replicas(config, self.db, time.time, self.duplicates.index)
         self.rules = CrawlRules(config, self.db, time.time)
         self.dust = Dust(config, self.db, self.rules)

@@ -114,7 +114,7 @@ class TestBudgets:
         db, times = SqliteCrawlDB(None), itertools.count()
         stranger = db.urls.discover([NewUrl("http://b.example/", "b.example", -1)])[0][0]
         db.pages.enter(Fetched(stranger, next(times), 200, is_news=False))
-        live = TrapGuard(Config(), db.pages)
+        live = TrapGuard(Config(), db.pages, db.urls.url_of)
         live.rejection_of("http://a.example/", "a.example")
         found_on = None
         for number, is_news in enumerate([True, None, False] * 60 + [False] * 90):
@@ -128,7 +128,7 @@ class TestBudgets:
             live.count(url, "a.example", parent, is_novel=is_news)
             found_on = url_id
         assert live.rejection_of("http://a.example/empty/2030-01", "a.example").evidence == {"kind": "calendar"}
-        again = TrapGuard(Config(), db.pages)
+        again = TrapGuard(Config(), db.pages, db.urls.url_of)
         for path in ("cal/y", "x/y", "new/y", "empty/2030-01", "days/2030-01"):
             url = f"http://a.example/{path}"
             assert live.rejection_of(url, "a.example") == again.rejection_of(url, "a.example")
@@ -136,9 +136,9 @@ class TestBudgets:
     @pytest.mark.parametrize("config", [Config(), Config(path_budget=5), Config(traps=False)])
     def test_a_guard_that_holds_one_host_bars_what_one_that_holds_all_does(self, monkeypatch, config):
         db, chance = SqliteCrawlDB(None), random.Random(1)
-        wide = TrapGuard(config, db.pages)
+        wide = TrapGuard(config, db.pages, db.urls.url_of)
         monkeypatch.setattr(guard, "MAX_WEIGHT", 1)
-        narrow = TrapGuard(config, db.pages)
+        narrow = TrapGuard(config, db.pages, db.urls.url_of)
         hosts = [f"h{number}.example" for number in range(5)]
         news = {"trap": [False], "dull": [False] * 4 + [True, None], "good": [True]}
         barred, found_on = 0, None
@@ -167,7 +167,7 @@ class TestTakenBack:
         duplicates = Duplicates(db.pages, config)
         replicas = Replicas(config, db, float, duplicates.index)
         rooms = (
-            TrapGuard(config, db.pages),
+            TrapGuard(config, db.pages, db.urls.url_of),
             replicas,
             CrawlRules(config, db, float),
             Repetition(db.blocks),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -88,8 +88,8 @@ class TrapGuard:
     link to it.
     """
 
-    def __init__(self, config: Config, pages: PageTable) -> None:
-        self._config, self._pages = config, pages
+    def __init__(self, config: Config, pages: PageTable, url_of: Callable[[int], str]) -> None:
+        self._config, self._pages, self._url_of = config, pages, url_of
         self._hosts: HostCache[_HostGuard] = HostCache(self._read, MAX_WEIGHT, attrgetter("weight"), self._evicted)
         self._slack: OrderedDict[str, float] = OrderedDict()
         """Host not in memory -> its slack."""
@@ -106,16 +106,19 @@ class TrapGuard:
             MadeUp(),
         )
         pages = [page for page in self._pages.of_host(host) if page.status == 200]
-        is_idle = {page.url_id: page.is_news != 1 for page in pages}
+        by_id = {page.url_id: page for page in pages}
         for page in pages:
-            finder = _finder(is_idle.get(page.parent) if page.parent is not None else None)
+            parent = by_id.get(page.parent) if page.parent is not None else None
+            finder = Finder.STRANGER if parent is None else _finder(page.url, parent.url, is_idle=parent.is_news != 1)
             found.count(page.url, finder, is_novel=None if page.is_news is None else bool(page.is_news))
         found.is_reopened = False
         return found
 
-    def _finder_of(self, parent: int | None, host: str) -> Finder:
+    def _finder_of(self, url: str, parent: int | None, host: str) -> Finder:
         news = self._pages.news(parent) if parent is not None else None
-        return _finder(None if news is None or news[0] != host else news[1] is not True)
+        if parent is None or news is None or news[0] != host:
+            return Finder.STRANGER
+        return _finder(url, self._url_of(parent), is_idle=news[1] is not True)
 
     def _evicted(self, host: str, guard: _HostGuard) -> None:
         self._slack[host] = guard.slack
@@ -138,14 +141,14 @@ class TrapGuard:
         tell.
         """
         if host in self._hosts:
-            self._hosts.of(host).count(url, self._finder_of(parent, host), is_novel=is_novel)
+            self._hosts.of(host).count(url, self._finder_of(url, parent, host), is_novel=is_novel)
         elif host in self._slack:
             self._slack[host] -= 1
 
     def reward(self, url: str, host: str, parent: int | None) -> None:
         """Take note that the page at *url* on *host*, which was counted, brought news after all."""
         if host in self._hosts:
-            self._hosts.of(host).reward(url, self._finder_of(parent, host))
+            self._hosts.of(host).reward(url, self._finder_of(url, parent, host))
 
     def leads_on(self, url: str, host: str, url_id: int) -> None:
         """Take note that a callback asked for more because of the page at *url* than stands on it: it is in no maze."""
@@ -224,5 +227,7 @@ class TrapGuard:
         return Rejection(Reason.TRAP_BUDGET, {"kind": kind.value, "prefix": prefix}, Action.DEMOTE, False)
 
 
-def _finder(is_idle: bool | None) -> Finder:
-    return Finder.STRANGER if is_idle is None else Finder.IDLE if is_idle else Finder.PAGE
+def _finder(url: str, parent: str, *, is_idle: bool) -> Finder:
+    if is_idle:
+        return Finder.IDLE
+    return Finder.WITHIN if url.partition("?")[0] == parent.partition("?")[0] else Finder.PAGE
