@@ -63,6 +63,8 @@ class ReplicaScheduler(BaseScheduler):
         extension.serve_frontier()
         self._last_id = 0
         """Of the URLs that earlier runs entered."""
+        self._begins_anew = False
+        """Earlier runs left nothing to go on with."""
         self._begun: set[int] = set()
         """Keys of the start requests that this process was the first to enter, where others share the job."""
         self._timer: CallLaterResult | None = None
@@ -129,6 +131,7 @@ class ReplicaScheduler(BaseScheduler):
             self._crawl.store.revisits.forget_fingerprints({parent for _, parent in lost if parent is not None})
         if self._extension.shared_crawl is None:  # else it was refused
             self._last_id = self._urls.last_id
+            self._begins_anew = self._last_id > 0 and not self._urls.waiting and not self._crawl.revisits.is_on
             self._plain.take_queue(self._enter_taken)
         if self._filters.own is not None and isinstance(spider, TopicSpider):
             logger.warning(
@@ -259,7 +262,8 @@ class ReplicaScheduler(BaseScheduler):
         """Return what *request* is known by; ``None`` where it is to be fetched even if it is known.
 
         Scrapy never marks a ``dont_filter`` request as seen, so neither is it here. Start requests are such, and
-        ``Spider.start()`` runs again on resumption: they get a key of their own, by which a later run knows them.
+        ``Spider.start()`` runs again on resumption: they get a key of their own, by which a run that goes on knows
+        them. Where the last one came to its end they are asked for again, as Scrapy does: what is new stands there.
         """
         assert flight.key is not None
         if not request.dont_filter:
@@ -269,7 +273,7 @@ class ReplicaScheduler(BaseScheduler):
         key = start_key(flight.key)
         known = self._urls.known(key)
         if self._extension.shared_crawl is None:  # ids tell, lest each start request of an endless spider be held
-            return None if known is not None and known.id > self._last_id else key
+            return None if known is not None and (known.id > self._last_id or self._begins_anew) else key
         if known is None:
             self._begun.add(key)
         return None if known is not None and key in self._begun else key

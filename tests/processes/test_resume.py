@@ -138,7 +138,10 @@ class TestStartRequests:
         assert result.unfinished == {}
         assert job_states(tmp_path) == {"http://a.example/": ["done"]}, "it is one URL still"
 
-    async def test_one_that_is_done_is_not_fetched_again_beside_new_ones(self, tmp_path):
+    @pytest.mark.parametrize("is_stopped", [True, False])
+    async def test_one_that_is_done_is_fetched_again_where_the_last_run_came_to_its_end(
+        self, tmp_path, is_stopped
+    ):
         class Grows(Spider):
             name = "grows"
 
@@ -149,12 +152,34 @@ class TestStartRequests:
             def parse(self, response):
                 yield {}
 
-        settings = {**REPLICA, "JOBDIR": str(tmp_path)}
-        first = await crawl(Grows, lambda r: page(seed=r.url), settings, many=2)
-        second = await crawl(Grows, lambda r: page(seed=r.url), settings, many=4)
-        assert [url[-1] for url in first.urls + second.urls] == ["0", "1", "2", "3"]
+        settings = {**REPLICA, "JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
+        limit = {"CLOSESPIDER_PAGECOUNT": 2} if is_stopped else {}
+        first = await crawl(Grows, lambda r: page(seed=r.url), settings | limit, many=6 if is_stopped else 2)
+        second = await crawl(Grows, lambda r: page(seed=r.url), settings, many=6)
+        done = [] if is_stopped else first.urls
+        assert sorted(first.urls + second.urls) == sorted([*done, *(f"http://a.example/{n}" for n in range(6))])
 
-    async def test_one_that_is_given_twice_is_fetched_twice_in_this_run_and_in_no_later_one(self, tmp_path):
+    @pytest.mark.parametrize("options", [{}, REPLICA])
+    async def test_the_same_command_each_day_finds_what_is_new_on_the_start_page(self, tmp_path, options):
+        """As with Scrapy alone; what was seen before is not asked for."""
+
+        class News(Spider):
+            name = "news"
+            start_urls = ("http://a.example/",)
+
+            def parse(self, response):
+                yield {"url": response.url}
+                yield from response.follow_all(css="a")
+
+        def on_day(day):
+            links = [f"http://a.example/{n}" for n in range(10 * day, 10 * day + 20)]
+            return lambda request: page(links if request.url.endswith("/") else (), seed=request.url)
+
+        settings = {**options, "JOBDIR": str(tmp_path)}
+        found = [await crawl(News, on_day(day), settings) for day in range(3)]
+        assert [len(one.items) for one in found] == [21, 11, 11]
+
+    async def test_one_that_is_given_twice_is_fetched_twice_in_each_run(self, tmp_path):
         class Twice(Spider):
             name = "twice"
 
@@ -168,7 +193,7 @@ class TestStartRequests:
         settings = {**REPLICA, "JOBDIR": str(tmp_path)}
         first = await crawl(Twice, lambda r: page(seed=r.url), settings)
         second = await crawl(Twice, lambda r: page(seed=r.url), settings)
-        assert (sorted(url[-1] for url in first.urls), second.urls) == (["0", "0", "1", "1"], [])
+        assert [sorted(url[-1] for url in one.urls) for one in (first, second)] == 2 * [["0", "0", "1", "1"]]
 
 
 class TestChangedSpider:
