@@ -48,6 +48,14 @@ def script(value, kind="application/json"):
             {"body": '<script>window.__STATE__ = {"in_stock": true};</script>'},
             {"body": '<script>window.__STATE__ = {"in_stock": false};</script>'},
         ),
+        (
+            {"body": """<script>window.__STATE__ = JSON.parse('{"name": "it\\'s Rome"}')</script>"""},
+            {"body": """<script>window.__STATE__ = JSON.parse('{"name": "it\\'s Paris"}')</script>"""},
+        ),
+        (
+            {"body": '<script>const state = JSON.parse("{\\"n\\": 1}")</script>'},
+            {"body": '<script>const state = JSON.parse("{\\"n\\": 2}")</script>'},
+        ),
         ({"body": "<script>var shop = [1, 2]</script>"}, {"body": "<script>var shop = [1, 3]</script>"}),
         ({"body": "<span itemprop=price content=5>"}, {"body": "<span itemprop=price content=6>"}),
         ({"head": "<meta name=description content='Rome'>"}, {"head": "<meta name=description content='Paris'>"}),

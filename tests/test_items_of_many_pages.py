@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from functools import partial
 
 import pytest
 from scrapy import Request, Spider
@@ -80,7 +81,17 @@ class Shared(Menus):
         return self.fill(of, dishes, response)
 
 
-@pytest.mark.parametrize("spider", [Menus, ByMeta, Shared])
+class Closed(Menus):
+    def ask(self, response, link, name):
+        return response.follow(link, lambda response, of=name: Menus.dish(self, response, of))
+
+
+class Partial(Menus):
+    def ask(self, response, link, name):
+        return response.follow(link, partial(self.dish, of=name))
+
+
+@pytest.mark.parametrize("spider", [Menus, ByMeta, Shared, Closed, Partial])
 async def test_each_menu_has_all_its_dishes(spider):
     result = await crawl(spider, menus, REPLICA)
     assert sorted(item["menu"] for item in result.items) == sorted(f"menu{number}" for number in range(N_MENUS))

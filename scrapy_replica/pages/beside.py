@@ -34,9 +34,11 @@ _SHOWN = ("img", "video", "audio", "source", "iframe", "embed")
 # begins with a letter, so that the script is passed over quickly
 _STATE = re.compile(
     r"[wsgvlc](?<![^;\s].)(?:(?:(?<=w)indow|(?<=s)elf|(?<=g)lobalThis)[.\[][\w$.\[\]\"']+"
-    r"|(?:(?<=v)ar|(?<=l)et|(?<=c)onst)\s+[\w$]+)\s*=\s*(?=[{\[])"
+    r"|(?:(?<=v)ar|(?<=l)et|(?<=c)onst)\s+[\w$]+)\s*=\s*(?:(?=[{\[])|JSON\.parse\(\s*(?=[\"']))"
 )
-"""Where a script sets a variable to an object or a list."""
+"""Where a script sets a variable to an object or a list, or to what a text in it says."""
+_ESCAPED, _QUOTE = re.compile(r"\\(['\"\\/])"), re.compile(r"(?<!\\)(?:\\\\)*'")
+"""In a text between single quotes, and where that ends."""
 _DECODER = json.JSONDecoder()
 
 _OF_THE_REQUEST = re.compile(
@@ -114,7 +116,11 @@ def _parsed(text: str) -> Any:
 
 def _first_value(text: str, start: int) -> Any:
     try:
-        return _DECODER.raw_decode(text, start)[0]
+        if text[start] == "'":
+            end = _QUOTE.search(text, start + 1)
+            return None if end is None else json.loads(_ESCAPED.sub(r"\1", text[start + 1 : end.end() - 1]))
+        found = _DECODER.raw_decode(text, start)[0]
+        return json.loads(found) if isinstance(found, str) else found
     except (ValueError, RecursionError):
         return None
 

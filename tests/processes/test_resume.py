@@ -139,9 +139,7 @@ class TestStartRequests:
         assert job_states(tmp_path) == {"http://a.example/": ["done"]}, "it is one URL still"
 
     @pytest.mark.parametrize("is_stopped", [True, False])
-    async def test_one_that_is_done_is_fetched_again_where_the_last_run_came_to_its_end(
-        self, tmp_path, is_stopped
-    ):
+    async def test_one_that_is_done_is_fetched_again_where_the_last_run_came_to_its_end(self, tmp_path, is_stopped):
         class Grows(Spider):
             name = "grows"
 
