@@ -47,6 +47,7 @@ class TestWhatCounts:
                 {"share": f"https://social.example/?u={URL}"},
                 {"share": f"https://social.example/?u={URL}&x=shop.example"},
             ),
+            ({"name": "Lamp", "site": "https://shop.example/", "domain": "Shop.example"}, {"name": "Lamp"}),
             ({"list": "https://shop.example/c/5"}, {"list": "https://copy.example/c/5"}),
             (
                 {"html": '<html><i data-x=\'{"ray":"8f3a9b7c5d1e2f4a"}\'>', "n": 1},
@@ -227,6 +228,11 @@ class TestWhatCounts:
         wide = {"values": list(range(100_000)), "text": "x" * 5_000_000, "half": "\ud800"}
         assert len(hashes(circle, wide, {"what": Hostile()}, {"what": object()}, {1: {(2, 3): [float("nan")]}})) == 5
         assert hashes({"what": object()}) == hashes({"what": object()})
+
+    def test_a_link_home_of_a_copy_leads_to_a_host_that_was_crawled(self):
+        response, item = HtmlResponse(URL, body=BODY), {"name": "Lamp", "home": "https://first.example/"}
+        assert item_hashes([item], response, (), lambda host: host == "first.example") == hashes({"name": "Lamp"})
+        assert hashes(item) != hashes({"name": "Lamp"})
 
 
 class TestTables:

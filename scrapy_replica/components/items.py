@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta, timezone
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,6 @@ _DAY = timedelta(days=1)
 MOST_OF_TIME = 1e14
 """Milliseconds since the epoch are less; a number of 2,048 bits cannot be compared with a time at all."""
 
-
 _SHOWN = re.compile(
     r"""<option\b[^<>]{0,300}>(?P<option>[^<]*)|<(?:img|iframe|source|embed|video)\b[^<>]{0,300}?\bsrc\s*=\s*["']?(?P<src>[^"'\s>]+)"""
     r"""|\sdata-[\w-]+\s*=\s*(?P<quote>["'])(?P<data>.{0,300}?)(?P=quote)""",
@@ -70,8 +69,8 @@ _NOVELTIES = tuple(text for one in Novelty for text in (one.value, one.name, str
 """What a spider may write that tells the novelty of a page."""
 _OF_THE_REQUEST = ("depth", "download_latency", SLOT, "redirect_times", "retry_times")
 """Keys of ``meta`` whose values differ each time that a page is fetched; they stay out of fields of that name."""
-
-
+HostTest = Callable[[str], bool]
+"""Tells something of a host."""
 _said: WeakKeyDictionary[Response, str] = WeakKeyDictionary()
 """Response -> its URL, what it says and what its callback was told in small letters, where an item asked for it."""
 
@@ -80,7 +79,9 @@ class PageItem(dict[str, Any]):
     """An item that tells what the add-on thinks of a page: it is no evidence of anything else."""
 
 
-def item_hashes(items: list[Any], response: Response, said: Sequence[object] = ()) -> set[int]:
+def item_hashes(
+    items: list[Any], response: Response, said: Sequence[object] = (), is_crawled: HostTest = lambda _: False
+) -> set[int]:
     """Return 64 bits, signed, for each of the *items* that a callback made of *response* and that says something.
 
     Left out is what would make every item another one: the URL of the page and what the add-on *said* of it; of other
@@ -95,7 +96,7 @@ def item_hashes(items: list[Any], response: Response, said: Sequence[object] = (
         if isinstance(item, PageItem):
             continue
         try:
-            told = "\n".join(_Reader(response, said).read("", item, 0))
+            told = "\n".join(_Reader(response, said, is_crawled).read("", item, 0))
         except Exception:  # noqa: BLE001 - its class may do as it likes
             told = type(item).__name__
         if told:
@@ -139,8 +140,8 @@ class RepeatedItems:
 class _Reader:
     """Reads one item."""
 
-    def __init__(self, response: Response, said: Sequence[object]) -> None:
-        self._response, self._said = response, said
+    def __init__(self, response: Response, said: Sequence[object], is_crawled: HostTest) -> None:
+        self._response, self._said, self._is_crawled = response, said, is_crawled
         self._left, self._to_look_for = MAX_PARTS, MAX_LOOKED_FOR
 
     def read(self, name: str, value: Any, depth: int) -> Iterator[str]:
@@ -211,7 +212,7 @@ class _Reader:
             return self._of_url(text)
         if _DOCUMENT.search(text[:2_000]):
             return self._of_document(text)
-        return "" if self._is_made_up(text) else text
+        return "" if text.lower() == host_of(self._response.url) or self._is_made_up(text) else text
 
     def _of_document(self, text: str) -> str:
         """Return what a document shows beside its text, by which it is judged as a page."""
@@ -226,7 +227,8 @@ class _Reader:
 
     def _of_url(self, url: str) -> str:
         """Return the path of *url* below the folder that it shares with the page, the numbers in that, and the
-        arguments that may name something; its host where it has neither.
+        arguments that may name something; its host where it has neither and
+        none of its pages was crawled: no link home.
 
         Copies of a site lie on other hosts and below other folders, and may lead to the original. By the
         last names of paths alone, prints with ``/media/73/main.jpg`` or ``/media/<hash>/main.jpg`` were taken for one:
@@ -243,7 +245,8 @@ class _Reader:
         path, folder = parts.path.strip("/").split("/"), own.path.strip("/").split("/")[:-1]
         shared = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(path, folder, strict=False)))
         numbers = [name for name in path[:shared] if name.isdecimal()]
-        return " ".join(["/".join([*numbers, *path[shared:]]), *names]).strip() or (parts.hostname or "")
+        told = " ".join(["/".join([*numbers, *path[shared:]]), *names]).strip()
+        return told or ("" if parts.netloc == own.netloc or self._is_crawled(host_of(url)) else parts.netloc)
 
     def _may_name(self, argument: str) -> bool:
         """Tell whether *argument* may name what a URL shows: it is neither a session nor how the page was come by."""
@@ -281,7 +284,7 @@ class _ExactReader(_Reader):
     """Reads an item word by word, URLs and documents as well."""
 
     def __init__(self, response: Response, said: Sequence[object], sessions: Sessions) -> None:
-        super().__init__(response, said)
+        super().__init__(response, said, lambda _: False)
         self._sessions, self._host = sessions, host_of(response.url)
 
     def _bytes(self, raw: bytes) -> str:

@@ -13,7 +13,7 @@ from scrapy.utils.misc import load_object
 from scrapy_replica.address import host_of
 from scrapy_replica.components.callback_outputs import BATCH, CallbackOutputs
 from scrapy_replica.components.flight import permission_of
-from scrapy_replica.components.items import given_hash, item_hashes
+from scrapy_replica.components.items import HostTest, given_hash, item_hashes
 from scrapy_replica.components.middleware import Middleware
 from scrapy_replica.components.observer import observation_of
 from scrapy_replica.components.pages import let_go
@@ -85,7 +85,8 @@ class LateOutputMiddleware(Middleware):
                     yield output
             flight.is_through = True
             return
-        found_on, outputs = _FoundOn(observation, response), CallbackOutputs(result)
+        found_on = _FoundOn(observation, response, self._extension.crawl.store.pages.has_host)
+        outputs = CallbackOutputs(result)
         try:
             while not outputs.is_at_end:
                 for output in self._judged(found_on, response.request, outputs.ready()):
@@ -275,14 +276,14 @@ class EarlyOutputMiddleware(LateOutputMiddleware):
 class _FoundOn:
     """The page whose callback runs, and what its requests are held against."""
 
-    def __init__(self, observation: Observation, response: Response) -> None:
-        self.observation, self._response = observation, response
+    def __init__(self, observation: Observation, response: Response, is_crawled: HostTest) -> None:
+        self.observation, self._response, self._is_crawled = observation, response, is_crawled
         self.links = {link.url: link for link in observation.page.links}
         self.items: set[int] = set()
         """Hashes of items that the callback gave and nobody took note of."""
 
     def take_items(self, items: list[Any]) -> None:
-        self.items |= item_hashes(items, self._response, self._said)
+        self.items |= item_hashes(items, self._response, self._said, self._is_crawled)
 
     def given_hash(self, item: Any, sessions: Sessions) -> int | None:
         """Return a hash of all that *item* says; ``None`` where it cannot be read."""

@@ -233,6 +233,10 @@ class PageTable(Table):
             most,
         )
 
+    def has_host(self, host: str) -> bool:
+        """Tell whether something was fetched on *host*."""
+        return self._has(f"SELECT 1 FROM pages WHERE {OF_HOST}", host)
+
     def has_page(self, url_id: int) -> bool:
         """Tell whether that URL was fetched with a status of 200 before."""
         return self._has("SELECT 1 FROM pages WHERE url = ? AND status = 200", url_id)
