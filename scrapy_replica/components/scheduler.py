@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ENDED = "ended"
+"""Key of whether the last run came to its end."""
 MAX_PRIORITY = (1 << 63) - 1
 """What a store can hold; Python's integers may be greater."""
 
@@ -64,7 +66,7 @@ class ReplicaScheduler(BaseScheduler):
         self._last_id = 0
         """Of the URLs that earlier runs entered."""
         self._begins_anew = False
-        """Earlier runs left nothing to go on with."""
+        """The last run came to its end, and nothing waits."""
         self._begun: set[int] = set()
         """Keys of the start requests that this process was the first to enter, where others share the job."""
         self._timer: CallLaterResult | None = None
@@ -131,7 +133,9 @@ class ReplicaScheduler(BaseScheduler):
             self._crawl.store.revisits.forget_fingerprints({parent for _, parent in lost if parent is not None})
         if self._extension.shared_crawl is None:  # else it was refused
             self._last_id = self._urls.last_id
-            self._begins_anew = self._last_id > 0 and not self._urls.waiting and not self._crawl.revisits.is_on
+            has_ended = bool(self._crawl.store.meta(ENDED)) and not self._urls.waiting
+            self._begins_anew = has_ended and not self._crawl.revisits.is_on
+            self._crawl.store.set_meta(ENDED, b"")
             self._plain.take_queue(self._enter_taken)
         if self._filters.own is not None and isinstance(spider, TopicSpider):
             logger.warning(
@@ -173,6 +177,7 @@ class ReplicaScheduler(BaseScheduler):
                 self._leases.acknowledge()
                 if reason == "finished":
                     self._crawl.revisits.end()
+                    self._crawl.store.set_meta(ENDED, b"1")
             self._crawl.store.commit()
             if self._extension.shared_crawl is not None and reason != "finished":
                 await sleep(self._politeness.longest)  # then the hosts are free for others
