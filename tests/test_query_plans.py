@@ -306,6 +306,7 @@ def use_pages(pages, visits, ledger, samples):
     pages.of_host("a")
     pages.linking_hosts("a", 5)
     pages.has_page(1)
+    pages.has_host("a.example")
     pages.has_failed(1)
     pages.is_own(1)
     pages.has_error(1)
