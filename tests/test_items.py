@@ -47,7 +47,7 @@ class TestWhatCounts:
                 {"share": f"https://social.example/?u={URL}"},
                 {"share": f"https://social.example/?u={URL}&x=shop.example"},
             ),
-            ({"name": "Lamp", "site": "https://shop.example/", "domain": "Shop.example"}, {"name": "Lamp"}),
+            ({"name": "Lamp", "site": "https://shop.example/"}, {"name": "Lamp"}),
             ({"list": "https://shop.example/c/5"}, {"list": "https://copy.example/c/5"}),
             (
                 {"html": '<html><i data-x=\'{"ray":"8f3a9b7c5d1e2f4a"}\'>', "n": 1},

@@ -212,7 +212,7 @@ class _Reader:
             return self._of_url(text)
         if _DOCUMENT.search(text[:2_000]):
             return self._of_document(text)
-        return "" if text.lower() == host_of(self._response.url) or self._is_made_up(text) else text
+        return "" if self._is_made_up(text) else text
 
     def _of_document(self, text: str) -> str:
         """Return what a document shows beside its text, by which it is judged as a page."""
