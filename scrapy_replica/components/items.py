@@ -227,8 +227,7 @@ class _Reader:
 
     def _of_url(self, url: str) -> str:
         """Return the path of *url* below the folder that it shares with the page, the numbers in that, and the
-        arguments that may name something; its host where it has neither and
-        none of its pages was crawled: no link home.
+        arguments that may name something; its host where it has neither, and nothing was crawled there: no link home.
 
         Copies of a site lie on other hosts and below other folders, and may lead to the original. By the
         last names of paths alone, prints with ``/media/73/main.jpg`` or ``/media/<hash>/main.jpg`` were taken for one:

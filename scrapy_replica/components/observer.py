@@ -103,6 +103,12 @@ class Observer:
             return self._extension.error is None and self._crawl.store.items.know(items)
         return False
 
+    def has_crawled(self, host: str) -> bool:
+        """Tell whether it is certain that something was fetched on *host*."""
+        with self._extension.stopping():
+            return self._extension.error is None and self._crawl.store.pages.has_host(host)
+        return False
+
     def add_items(self, observation: Observation, items: set[int]) -> None:
         """Take note of *items*, as hashes, that the callback made of a page so far."""
         if self._extension.error is None:

@@ -85,7 +85,7 @@ class LateOutputMiddleware(Middleware):
                     yield output
             flight.is_through = True
             return
-        found_on = _FoundOn(observation, response, self._extension.crawl.store.pages.has_host)
+        found_on = _FoundOn(observation, response, self._extension.observer.has_crawled)
         outputs = CallbackOutputs(result)
         try:
             while not outputs.is_at_end:

@@ -177,6 +177,8 @@ class Fetches:
             if parent is None:
                 return
             yield parent
+            if self._store.pages.news(parent) is None:
+                return  # of another process, which has not told of it yet
             finder = self._store.urls.row(parent).parent
             if finder is None or finder not in self._guard.led_on:
                 return
