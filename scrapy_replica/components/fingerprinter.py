@@ -42,8 +42,8 @@ class ReplicaFingerprinter:
     """Fingerprints a request as the fingerprinter that was set before does, by its canonical URL.
 
     So the duplicate filter and the HTTP cache agree that ``http://www.a.example/x`` is ``http://a.example/x`` where
-    the one is an alias of the other, and ``http://a.example/x?sid=1`` as well where a DUST rule says so. Requests of
-    a redirect chain keep their own name: the redirect from one alias to the other must not look like a page seen
+    the one is an alias of the other, and ``http://a.example/x?sid=1`` as well where a DUST rule says so; what the
+    scheduler gave out, as a sample of that rule, the cache keeps under its own name. Requests of a redirect chain keep their own name: the redirect from one alias to the other must not look like a page seen
     before.
     """
 
