@@ -43,8 +43,8 @@ class ReplicaFingerprinter:
 
     So the duplicate filter and the HTTP cache agree that ``http://www.a.example/x`` is ``http://a.example/x`` where
     the one is an alias of the other, and ``http://a.example/x?sid=1`` as well where a DUST rule says so; what the
-    scheduler gave out, as a sample of that rule, the cache keeps under its own name. Requests of a redirect chain keep their own name: the redirect from one alias to the other must not look like a page seen
-    before.
+    scheduler gave out, as a sample of that rule, the cache keeps under its own name. Requests of a redirect chain keep
+    their own name: the redirect from one alias to the other must not look like a page seen before.
     """
 
     def __init__(self, fallback: RequestFingerprinterProtocol, aliases: Aliases) -> None:
