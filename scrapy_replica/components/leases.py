@@ -105,7 +105,8 @@ class Leases:
         self._requests = [request for request in self._requests if request not in through]
         for request in ended:
             self._finish(request)
-        self._crawl.store.commit()
+        if not self._crawl.store.is_shared:  # else with the next URL
+            self._crawl.store.commit()
 
     def _finish(self, request: Request) -> None:
         self.left_downloader(request)

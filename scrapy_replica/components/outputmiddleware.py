@@ -198,6 +198,9 @@ class LateOutputMiddleware(Middleware):
                 flight.found_on, flight.score = observation, score
                 if not self._decide_one(found_on, request, flight):
                     left_out.add(id(request))
+        if has_order:
+            keys = [flights.of(request).key for request, _ in new]
+            crawl.store.urls.expect([key for key in keys if key is not None])
         return left_out
 
     def _decide_one(self, found_on: _FoundOn, request: Request, flight: Flight) -> bool:
@@ -258,8 +261,9 @@ class LateOutputMiddleware(Middleware):
         self._add_items(found_on)
         with self._extension.stopping():
             self._extension.observer.end_callback(request)
-            # The next page may be under way already, and whoever wants to give an order waits for this.
-            if self._extension.error is None:
+            # The next page may be under way already, and whoever wants to give an order waits for this. What goes to
+            # other processes goes with what is asked of them next.
+            if self._extension.error is None and not self._extension.crawl.store.is_shared:
                 self._extension.crawl.store.commit()
 
 

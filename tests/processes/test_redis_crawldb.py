@@ -84,6 +84,58 @@ def test_the_page_that_a_link_was_found_on_is_known_before_the_change_is_read(bo
     assert two.urls.url_of(page) == "http://a/page"
 
 
+class TestOneLookForManyUrls:
+    """Of a page of an ordinary spider each request is entered by itself."""
+
+    @pytest.fixture
+    def looks(self, monkeypatch):
+        looks, known = [], RedisCrawlDB.known
+        monkeypatch.setattr(RedisCrawlDB, "known", lambda db, keys: looks.append(len(keys)) or known(db, keys))
+        return looks
+
+    def test_what_is_expected_is_asked_for_at_once(self, both, looks):
+        one, two = both
+        enter(two, "known to the other")
+        two.commit()
+        names = ["known to the other", "new", "newer"]
+        one.urls.expect([key_of(name) for name in names])
+        one.urls.expect([key_of(name) for name in names])
+        ids = [enter(one, name)[0] for name in names]
+        assert looks == [1, 3]
+        assert ids[0] == two.urls.known(key_of("known to the other")).id
+        assert len({*ids}) == 3
+
+    def test_who_enters_it_meanwhile_does_so_as_the_same(self, both):
+        one, two = both
+        one.urls.expect([key_of("page")])
+        (theirs,) = enter(two, "page")
+        assert name(two.urls.take()) == "page"
+        two.urls.finish([theirs])
+        two.commit()
+        (mine,) = enter(one, "page")
+        assert mine == theirs
+        assert one.urls.take() is None
+        one.listen()
+        assert one.urls.known(key_of("page")).state is State.DONE
+
+    def test_what_never_comes_is_forgotten(self, opened, looks, monkeypatch):
+        monkeypatch.setattr("scrapy_replica.crawldb.redis.urls.MAX_EXPECTED", 2)
+        db = opened()
+        for names in ("ab", "cd"):
+            db.urls.expect([key_of(name) for name in names])
+        assert enter(db, "d") != enter(db, "a")
+        assert looks == [2, 2, 1]
+
+
+def test_the_next_hosts_come_with_the_commit_that_changes_them(opened):
+    db = opened()
+    enter(db, "a/page")
+    assert [name(row) for row in db.urls.heads(1)] == ["a/page"]
+    enter(db, "b/page")
+    assert [name(row) for row in db.urls.heads(1)] == ["a/page", "b/page"]
+    assert [name(row) for row in db.urls.heads(1)] == ["a/page", "b/page"]
+
+
 class OnRedis(StoredMachine):
     takes_in_pages = False
     server: RedisServer

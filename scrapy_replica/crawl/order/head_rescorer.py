@@ -48,18 +48,22 @@ class HeadRescorer:
                 return
             new = [head for head in heads if head.id not in asked]
             asked.update(head.id for head in new)
-            self._ask([head for head in new if self._may_move(head)])
+            if not self._ask([head for head in new if self._may_move(head)]):
+                return
 
     def _may_move(self, head: UrlRow) -> bool:
         return head.permission < Permission.EXEMPT and head.score < URGENT and not self._is_known(head.id)
 
-    def _ask(self, heads: list[UrlRow]) -> None:
+    def _ask(self, heads: list[UrlRow]) -> bool:
+        """Ask for the scores of *heads*; tell whether one of them has another now."""
         if not heads:
-            return
+            return False
         scores = self._runner.scores_now([head.url for head in heads])
         self._is_steady = scores is None
         if scores is None:
-            return
+            return False
         now = list(zip(heads, scores, strict=True))
         self._recent_links.update({head.url: score for head, score in now})
-        self._store.urls.set_scores([(head, score) for head, score in now if score != head.score])
+        moved = [(head, score) for head, score in now if score != head.score]
+        self._store.urls.set_scores(moved)
+        return bool(moved)

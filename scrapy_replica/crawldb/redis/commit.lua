@@ -1,9 +1,9 @@
 -- Ships what a process changed. ARGV[3] packs: slots (pairs of act and slot or host), hosts (host, slot), suppressed (id,
 -- claim, key and row of what is entered in suppressed, target id or false, state of it that is expected), ended (claims), seen
--- (the last change that the crawl of the process was told of), log (rows and URLs, as the others read them: table, key
+-- (the last change that the crawl of the process was told of), first (hosts to tell of, at most), log (rows and URLs, as the others read them: table, key
 -- and row, nil where it is deleted; id and record, nil likewise) and before (the states that the URLs of it had, or false).
 -- Returns: last change, URLs that wait, records that are otherwise than the process thought (id, record), keys
--- of rows of suppressed that are not kept, rules that had ended elsewhere (key, row).
+-- of rows of suppressed that are not kept, rules that had ended elsewhere (key, row), hosts of the URLs to take next.
 -- COMMON
 local gone = check_in()
 if gone then
@@ -43,7 +43,7 @@ end
 local function forget(id)
     local record = record_of(id)
     if record then
-        put(id, with_state(record, DROPPED), touched)
+        put(id, record, with_state(record, DROPPED), touched)
         local key, field = bucket(id)
         call('HDEL', key, field)
     end
@@ -72,7 +72,7 @@ for n, url in ipairs(urls) do
         local theirs = record_of(id)
         local stands = theirs and merged(id, expected, record, theirs) or record
         if stands ~= theirs then
-            put(id, stands, touched)
+            put(id, theirs, stands, touched)
         end
         if stands ~= record then
             fixes[#fixes + 1] = {id, stands}
@@ -133,4 +133,4 @@ end
 for _, claim in ipairs(what.ended) do
     call('HSET', P .. 'ended', claim, seq)
 end
-return cmsgpack.pack({seq, tonumber(call('GET', P .. 'waiting') or 0), fixes, void, ended_rules})
+return cmsgpack.pack({seq, tonumber(call('GET', P .. 'waiting') or 0), fixes, void, ended_rules, next_hosts(what.first)})

@@ -178,6 +178,35 @@ local function give_up(slot, process)
     move(slot, before, 'free')
 end
 
+-- The entry in heads of the URL to take next by this process, if any, and whether its slot belongs to nobody.
+local function next_entry()
+    local mine, free = first('ready:' .. ME), first('free')
+    local is_free = free and (not mine or is_before(free, mine))
+    local entry = is_free and free or mine
+    -- What is demoted waits behind everything else, also behind what is not ready.
+    if entry and is_demoted(entry) and not is_demoted(first('heads')) then
+        entry = nil
+    end
+    return entry, is_free
+end
+
+-- The host of the URL to take next, and those that come next, so many at most.
+local function next_hosts(most)
+    local hosts = {}
+    if not next_entry() then
+        return hosts
+    end
+    local best = call('ZRANGE', P .. 'ready:' .. ME, 0, most - 1)
+    for _, other in ipairs(call('ZRANGE', P .. 'free', 0, most - 1)) do
+        best[#best + 1] = other
+    end
+    table.sort(best, is_before)
+    for n = 1, math.min(#best, most) do
+        hosts[n] = unpacked(best[n]:sub(-5))
+    end
+    return hosts
+end
+
 -- Whether the slot belonged to another process meanwhile.
 local function claim(slot)
     local before, last = zset_of(slot), call('HGET', P .. 'own', slot)
@@ -211,9 +240,8 @@ end
 -- More URLs that wait than "waiting" says.
 local n_waiting = 0
 
--- Enters a record in place of the one that is there; touched collects the hosts that must be refreshed.
-local function put(id, record, touched)
-    local old = record_of(id)
+-- Enters a record in place of the old one, if there is any; touched collects the hosts that must be refreshed.
+local function put(id, old, record, touched)
     if old then
         local state, place, host = parsed(old)
         if state == WAITING then
@@ -250,9 +278,9 @@ end
 local function let_wait(id, state, touched, fixes)
     local record = record_of(id)
     if record and record:sub(1, 1) == state then
-        record = with_state(record, WAITING)
-        put(id, record, touched)
-        fixes[#fixes + 1] = {id, record}
+        local now_waiting = with_state(record, WAITING)
+        put(id, record, now_waiting, touched)
+        fixes[#fixes + 1] = {id, now_waiting}
     end
 end
 

@@ -106,10 +106,15 @@ class RedisCrawlDB(SqliteCrawlDB):
 
         :raises StoreError: Redis refuses it, or took this process for dead.
         """
+        self._commit(0)
+
+    def _commit(self, most: int) -> list[int] | None:
+        """Commit, and return what :meth:`first` does; ``None`` where Redis was not asked."""
+        hosts: list[int] | None = None
         host_order = self.urls.host_order
         changes = self._tables.changed()
         if changes.rows or changes.urls or host_order.acts or host_order.hosts:
-            fixes, unsuppressed, ended_rules = self._ship(changes)
+            fixes, unsuppressed, ended_rules, hosts = self._ship(changes, most)
             host_order.shipped()
             self._tables.shipped()
             # What became otherwise than this process thought.
@@ -118,10 +123,13 @@ class RedisCrawlDB(SqliteCrawlDB):
             if fixes:
                 self._tables.apply_urls((url_id, self._records.unpack(url_id, record)) for url_id, record in fixes)
         self.connection.commit()
+        return hosts
 
-    def _ship(self, changes: ChangedRows) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]]]:
+    def _ship(
+        self, changes: ChangedRows, most: int
+    ) -> tuple[list[tuple[int, bytes]], list[bytes], list[tuple[bytes, bytes]], list[int]]:
         """Ship *changes*; return the URLs that became otherwise, with their records, keys of rows of ``suppressed``
-        that are not kept, and rules that had ended elsewhere, keys and rows.
+        that are not kept, rules that had ended elsewhere, keys and rows, and what :meth:`first` does.
         """
         packed = self._records.pack
         urls = [(url_id, None if row is None else packed(UrlColumns(*row))) for url_id, _, row in changes.urls]
@@ -134,12 +142,13 @@ class RedisCrawlDB(SqliteCrawlDB):
             "suppressed": self._guarded(suppressed),
             "ended": [claim for claim in map(_ended, changes.rows) if claim is not None],
             "seen": self._told,
+            "first": most,
             "log": told([changes.rows, urls, new]),
             "before": [before is not None and str(before) for _, before, _ in changes.urls],
         }
-        _, self.urls.waiting, *corrections = read(self._call("commit", told(what), is_change=True))
-        fixes, unsuppressed, ended_rules = corrections
-        return fixes, unsuppressed, ended_rules
+        _, self.urls.waiting, *found = read(self._call("commit", told(what), is_change=True))
+        fixes, unsuppressed, ended_rules, hosts = found
+        return fixes, unsuppressed, ended_rules, hosts
 
     def _guarded(self, suppressed: Sequence[tuple[bytes, bytes]]) -> list[tuple[Any, ...]]:
         """Return rows of ``suppressed`` with what this process thinks of their representatives."""
@@ -167,9 +176,10 @@ class RedisCrawlDB(SqliteCrawlDB):
             return Taken(url_id, record, is_other)
 
     def first(self, most: int) -> list[int]:
-        """Return the host of the URL that :meth:`take` would give, and the next ones, so many at most."""
-        found: list[int] = read(self._call("take", str(most)))
-        return found
+        """Commit; return the host of the URL that :meth:`take` would give, and the next ones, so many at most."""
+        with understanding(self._server.address):
+            hosts = self._commit(most)
+            return read(self._call("first", str(most))) if hosts is None else hosts
 
     def listen(self) -> RemoteUpdate | None:
         """Tell that this process is alive, and take over what others wrote.

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LOOKED_AT = 4
 """Hosts that are looked at together: a page then takes two looks, and 5 with one host."""
 
+MAX_EXPECTED = 10_000
+"""Keys that were asked about ahead, 100 bytes each; then all are forgotten."""
+
 GIVEN_AT_ONCE = 200
 """Slots that are offered to others in one turn."""
 
@@ -111,6 +114,8 @@ class RedisUrlTable(UrlTable):
         self._records = records
         self._ids: list[int] = []
         """Ids of the URLs to be entered next that have none yet, the first of them last."""
+        self._expected: dict[int, int] = {}
+        """Keys of URLs that nobody had entered when they were asked for ahead, and their ids."""
         self.in_flight: dict[int, str] = {}
         """Id of each URL that this process fetches -> its slot."""
         self._owned: dict[str, None] = {}
@@ -143,15 +148,34 @@ class RedisUrlTable(UrlTable):
     def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
         """Take over the rows of *urls* that others entered, and ids for those that nobody did."""
         asked = [url for url in urls if url.key not in known]
-        if not asked:
-            return
         keys = list(dict.fromkeys((url.key, place if url.key is None else 0) for place, url in enumerate(asked)))
-        found = self._job.known([packed_key(key) for key, _ in keys])
-        self._ids = [url_id for url_id, record in reversed(found) if record is None]
-        rows = [self._unpacked(url_id, record) for url_id, record in found if record is not None]
-        if rows:
-            self._take_over([(row.id, row) for row in rows])
-            known.update({row.key: (row.id, *row[3:8], row.host) for row in rows if row.key is not None})
+        expected = {key: self._expected.pop(key) for key, _ in keys if key in self._expected}
+        looked_up = iter(self._look([key for key, _ in keys if key not in expected]))
+        found = [(expected[key], None) if key in expected else next(looked_up) for key, _ in keys]
+        self._ids = [url_id for url_id, row in reversed(found) if row is None]
+        rows = [row for _, row in found if row is not None]
+        known.update({row.key: (row.id, *row[3:8], row.host) for row in rows if row.key is not None})
+
+    def _look(self, keys: Sequence[int | None]) -> list[tuple[int, UrlColumns | None]]:
+        """Return for each key the id and the row that others entered, which is taken over; no row where nobody did."""
+        if not keys:
+            return []
+        records = self._job.known([packed_key(key) for key in keys])
+        found = [(url_id, None if record is None else self._unpacked(url_id, record)) for url_id, record in records]
+        if rows := [(url_id, row) for url_id, row in found if row is not None]:
+            self._take_over(rows)
+        return found
+
+    def expect(self, keys: Collection[int]) -> None:
+        """Ask at once about URLs that are to be entered soon, one by one.
+
+        Who enters one meanwhile does so under the same id, and the next commit holds the two rows against each other.
+        """
+        asked = [*(set(keys) - self.find(keys).keys() - self._expected.keys())]
+        if len(self._expected) + len(asked) > MAX_EXPECTED:  # some never came
+            self._expected.clear()
+        found = zip(asked, self._look(asked), strict=True)
+        self._expected.update({key: url_id for key, (url_id, row) in found if row is None})
 
     def _unpacked(self, url_id: int, record: bytes) -> UrlColumns:
         with self._records.understanding():
@@ -168,13 +192,12 @@ class RedisUrlTable(UrlTable):
         return self._ids.pop()
 
     def _waiting(self, row: Sequence[Any]) -> UrlRow:
-        return super()._waiting(row)._replace(was_fetched=True)  # others may have, and not told so yet
+        return super()._waiting((*row[:-1], True))  # others may have fetched it, and not told so yet
 
     def first_id(self) -> int | None:
         return None
 
     def heads(self, most: int) -> list[UrlRow]:
-        self._job.commit()
         return [head for host in self._job.first(LOOKED_AT) for head in self._best(host, most)]
 
     def _url_of(self, url_id: int) -> str:

@@ -123,6 +123,9 @@ class UrlTable(KnownUrls):
     def _ask(self, urls: Sequence[NewUrl], known: dict[int, Any]) -> None:
         """Ask others that share the job for those of *urls* that are not *known* here; there are none."""
 
+    def expect(self, keys: Collection[int]) -> None:
+        """Take note that URLs of these *keys* may be entered soon: others that share the job are asked at once."""
+
     @property
     def last_id(self) -> int:
         """The greatest id of a URL so far."""
