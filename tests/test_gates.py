@@ -53,6 +53,16 @@ class TestGates:
         found(["/item/99"], to="/item/oak", gates=gates)
         assert found([f"/item/{number}" for number in range(FIRST)], gates=gates) == []
 
+    def test_one_that_leads_to_another_host_says_otherwise(self):
+        gates = Gates()
+        gates.add(f"{HOST}/out/99", "http://company.example/", [], str, is_page=False)
+        assert found([f"/out/{number}" for number in range(FIRST)], to="/none", gates=gates) == []
+
+    def test_another_host_is_no_gate(self):
+        gates = Gates()
+        told = [gates.add(f"{HOST}/out/{n}", "http://company.example/", [], str, is_page=False) for n in range(FIRST)]
+        assert told == [None] * FIRST
+
     def test_what_leads_to_its_own_shape_is_none(self):
         assert found([f"/item/{number}" for number in range(FIRST)], to="/item/login") == []
 

@@ -6,7 +6,8 @@ import pytest
 from everyday.building import article, page
 from everyday.site import Place
 from hostile.scenario import Scenario, outcomes_of, reasons
-from web import redirect
+from scrapy import Spider
+from web import REPLICA, crawl, redirect
 
 HOST = "http://site.example"
 N = 40
@@ -91,3 +92,41 @@ async def test_what_most_have_not_stands_for_no_other():
 async def test_what_is_behind_some_is_found(opens, mode, closed):
     outcome = await crawled(opens, mode, closed)
     assert not outcome.problems
+
+
+def directory(request):
+    """Of 60 companies the first ten have no site of their own: their links lead to one page of the directory."""
+    place = Place.of(request)
+    if request.url.startswith("http://company"):
+        return page("own", "Company", article(request.url))
+    if place.path.startswith("/out/"):
+        has_site = place.number >= 10
+        return redirect(f"http://company{place.number}.example/" if has_site else "/no-website")
+    if place.path == "/":
+        return page("all", "Companies", article("all"), [(f"/c/{n}", f"company {n}") for n in range(60)])
+    links = [(f"/out/{place.number}", "Website")] if place.path.startswith("/c/") else []
+    return page(place.path, place.path, article(place.path), links)
+
+
+class Websites(Spider):
+    name = "websites"
+    start_urls = (f"{HOST}/",)
+
+    def parse(self, response):
+        yield from response.follow_all(css="a[href^='/c/']", callback=self.company)
+
+    def company(self, response):
+        told = {"name": response.css("h1::text").get()}
+        yield from response.follow_all(css="a[href^='/out/']", callback=self.site, cb_kwargs=told)
+
+    def site(self, response, name):
+        yield {"name": name, "site": response.url}
+
+
+@pytest.mark.asyncio
+async def test_what_leads_to_other_hosts_is_no_gate():
+    """So did the links of all other companies, and 147 of 190 were lost: what led off the host counted for nothing."""
+    plain = await crawl(Websites, directory)
+    ours = await crawl(Websites, directory, REPLICA)
+    assert len(plain.items) == 51  # Scrapy asks for the page without a site once
+    assert [item for item in plain.items if item not in ours.items] == []

@@ -163,13 +163,12 @@ class Dust:
         if not is_linked and host.is_page_elsewhere(form):
             host.note_gone(form)  # it needs what a rule left out, as a session: that says nothing of its spellings
             return findings
-        if parse(location).host == name:
-            place = destination_of(form, location)
-            self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)
-            self._look_for_gate(host, form, place, is_page=False)
-            if form_of(location) not in host.pages.clusters:
-                host.note_destination(form, url_id, form_of(location))
-                return findings  # the page there tells
+        place = destination_of(form, location)
+        self._hold_against_gates(host, form, place, url_id, callback_number(callback), findings)
+        self._look_for_gate(host, form, place, is_page=False)
+        if parse(location).host == name and form_of(location) not in host.pages.clusters:
+            host.note_destination(form, url_id, form_of(location))
+            return findings  # the page there tells
         cluster = host.pages.redirect(location, callback_number(callback), name)
         if cluster is not None and form not in host.pages.clusters:
             self._db.pages.set_content(url_id, cluster, cluster, None, b"")

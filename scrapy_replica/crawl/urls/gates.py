@@ -90,7 +90,9 @@ class Gates:
     def add(
         self, form: str, place: str, pages: Iterable[str], canonical: Callable[[str], str], *, is_page: bool
     ) -> Rule | None:
-        """Take note that *form* leads to *place* of its host; return what seems to hold of all URLs of the shape.
+        """Take note that *form* leads to *place*; return what seems to hold of all URLs of the shape.
+
+        A place on another host is no gate, and says that the shape leads to more than one.
 
         It is looked at again when more lead there: the first may have had more in common.
 
@@ -109,8 +111,11 @@ class Gates:
         if form in led or len(led) >= MOST:
             return None
         led[form] = place
+        host = parse(form).host
+        if parse(place).host != host:
+            return None
         wanted = canonical(place)
-        same = [one for one, there in led.items() if canonical(there) == wanted]
+        same = [one for one, there in led.items() if parse(there).host == host and canonical(there) == wanted]
         least = 1 if is_page else 0
         is_told = not len(same) % FIRST and not (is_page and len(same) < len(led)) and self._say_the_same(same, least)
         rule = _rule(same, place if is_page else wanted) if is_told else None
