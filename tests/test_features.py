@@ -55,6 +55,33 @@ class TestStatesOther:
         assert not pair.states_other
 
 
+class TestLeadsApart:
+    """Where URLs in the same places of two hosts lead."""
+
+    def pair(self, mine, theirs, n_pages=12, prefixes=("", "")):
+        pair = compared(A[:n_pages], site("b.example", "w")[:n_pages], prefixes)
+        for evidence, places in ((pair.first, mine), (pair.second, theirs)):
+            for number, place in enumerate(places):
+                evidence.add_redirect(f"go/{number}", place)
+        return pair.leads_apart
+
+    def test_three_that_lead_to_other_hosts_or_pages(self):
+        assert self.pair(["x.example/1", "x.example/2", "x.example/3"], ["y.example/1", "y.example/2", "y.example/3"])
+        assert self.pair(["x.example/a", "x.example/b", "x.example/c"], ["x.example/d", "x.example/e", "x.example/f"])
+        assert not self.pair(["x.example/1", "x.example/2"], ["y.example/1", "y.example/2"])
+
+    def test_each_to_its_own_page_or_to_the_other_host(self):
+        mine = ["a.example/shop/1", "b.example/shop/2", "a.example/shop/3"]
+        assert not self.pair(mine, [place.replace("a.example", "b.example") for place in mine])
+
+    def test_one_in_twenty_may(self):
+        same = [f"x.example/{number}" for number in range(60)]
+        assert not self.pair([*same, "x.example/a", "x.example/b", "x.example/c"], [*same, "y/a", "y/b", "y/c"])
+
+    def test_below_prefixes_nothing_is_told(self):
+        assert not self.pair(["x.example/1"] * 3, ["y.example/1"] * 3, prefixes=("", "m"))
+
+
 class TestAligned:
     def test_pages_at_equal_relative_paths(self):
         assert len(compared(A, site("b.example", "w", prefix="/m"), ("", "m")).aligned) == 12

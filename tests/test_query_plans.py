@@ -84,7 +84,7 @@ SORTED = {
     ),
     (
         "SELECT urls.id, urls.url, urls.parent, urls.depth, fetched_at, status, is_news, mark, neighbours,"
-        " content, cluster, aliases, leads FROM pages"
+        " content, cluster, aliases, leads, leads_to FROM pages"
         " JOIN urls ON urls.id = pages.url WHERE pages.host IN (?) ORDER BY fetched_at, pages.url"
     ),
     (
@@ -245,6 +245,7 @@ def use_urls(urls, suppressed):
     urls.discover([url("a/1", 1.0), url("a/3", 1.0), url("new/1", payload=b"live")])
     keys = [urls.key_of(one) for one in ids]
     urls.find(keys)
+    urls.expect(keys)
     urls.known(keys[0])
     urls.url_of(ids[0])
     urls.row(ids[0])
@@ -309,6 +310,7 @@ def use_pages(pages, visits, ledger, samples):
     pages.has_host("a.example")
     pages.has_failed(1)
     pages.is_own(1)
+    pages.leads_to(1)
     pages.has_error(1)
     pages.is_unread(1)
     pages.failed_on("a")

@@ -19,6 +19,7 @@ from scrapy_replica.records import Doubt, Novelty, Page
 from scrapy_replica.sites.alignment import normal_path
 from scrapy_replica.sites.detector import Findings
 from scrapy_replica.sites.evidence import path_of
+from scrapy_replica.sites.redirects import place_of
 from scrapy_replica.usage import ROBOTS, to_json, uses
 
 if TYPE_CHECKING:
@@ -266,12 +267,18 @@ class Fetches:
             # A page that is gone was one; an error may pass.
             is_kept = was_page and not (is_asked and is_absent(status))
             if not is_kept:
-                self._store.pages.enter(Fetched(failed_id, self._now(), status, error, size=size if is_asked else None))
+                row = Fetched(failed_id, self._now(), status, error)
+                if is_asked:
+                    row = row._replace(size=size, leads_to=place_of(location) if location is not None else None)
+                else:
+                    row = row._replace(leads_to=self._store.pages.leads_to(failed_id))
+                self._store.pages.enter(row)
             if not was_page or (is_asked and status != NOT_MODIFIED):
                 self._add_failure(failed_id, status, location, is_kept=is_kept)
             if status == HTTPStatus.OK:
                 self._evidence.add_document(failed_id)
         if location is not None:
+            self._replicas.note_place(self._store.urls.url_of(url_id), place_of(location))
             self._evidence.add_redirect(url_id, [known.id for known in found.values()], location, callback)
             if self._scope.may_stand(location):
                 self.note_findings(None, self._replicas.add_redirect(self._store.urls.url_of(url_id), location))

@@ -49,6 +49,7 @@ class HostPage(NamedTuple):
     cluster: int | None
     aliases: str | None
     leads: bytes | None
+    leads_to: str | None
 
     @property
     def is_given(self) -> bool:
@@ -91,6 +92,8 @@ class Fetched(NamedTuple):
     """The traces by which it is compared with pages of other hosts; ``None``: an earlier page's stay."""
     neighbours: str | None = None
     """JSON: the hosts that it names, and the way to it; as the mark."""
+    leads_to: str | None = None
+    """Where it redirects to, host and path."""
 
 
 class Trace(NamedTuple):
@@ -207,7 +210,7 @@ class PageTable(Table):
             return []
         rows = self._read(
             "SELECT urls.id, urls.url, urls.parent, urls.depth, fetched_at, status, is_news, mark, neighbours,"
-            " content, cluster, aliases, leads FROM pages JOIN urls ON urls.id = pages.url"
+            " content, cluster, aliases, leads, leads_to FROM pages JOIN urls ON urls.id = pages.url"
             f" WHERE pages.host IN ({', '.join('?' * len(ids))}) ORDER BY fetched_at, pages.url",
             ids,
         )
@@ -254,6 +257,10 @@ class PageTable(Table):
     def has_error(self, url_id: int) -> bool:
         """Tell whether that URL was fetched and answered by an error, or by nothing."""
         return self._has(f"SELECT 1 FROM pages WHERE url = ? AND (status IS NULL OR status >= {MISSING})", url_id)
+
+    def leads_to(self, url_id: int) -> str | None:
+        """Return where that URL redirects to, host and path; ``None`` where it does not, or was not fetched."""
+        return self._cell("SELECT leads_to FROM pages WHERE url = ?", url_id)
 
     def is_own(self, url_id: int) -> bool:
         """Tell whether the page of that URL is one that nothing else of its host is, as far as it was fetched."""

@@ -167,6 +167,12 @@ class Candidates:
         if evidence is not None:
             evidence.add_missing(normal_path(path))
 
+    def add_redirect(self, host: str, path: str, place: str) -> None:
+        """Take note that *path* (with its query) of *host* leads to a *place*."""
+        evidence = self.evidence.peek(host)
+        if evidence is not None:
+            evidence.add_redirect(normal_path(path), place)
+
     def add_page(self, page: Page, mark: PageMark, neighbours: Neighbours, at: float) -> None:
         """Take note of a *page* fetched *at* some time."""
         evidence = self.evidence.peek(page.host)

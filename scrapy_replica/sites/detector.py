@@ -330,8 +330,8 @@ class Detector:
         return len(pair.aligned) >= MIN_ALIGNED and self._score(pair) < _CONTRADICTION * self.judge.threshold
 
     def _score(self, pair: Comparison) -> float:
-        """Return how sure the judge is that *pair* is one site, 0 where it states different things."""
-        return 0.0 if pair.states_other else self.judge.score(pair)
+        """Return how sure the judge is that *pair* is one site, 0 where it states or leads to different things."""
+        return 0.0 if pair.states_other or pair.leads_apart else self.judge.score(pair)
 
     def _is_likely(self, pair: HostPair, comparison: Comparison) -> bool:
         n_aligned = len(comparison.aligned)

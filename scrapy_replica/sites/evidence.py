@@ -239,6 +239,8 @@ class HostEvidence:
         """When its tenth page was fetched."""
         self.missing: set[str] = set()
         """Normalised paths that were asked for where no page is: it is gone, or they lead elsewhere."""
+        self.redirects: dict[str, str] = {}
+        """Normalised paths that lead elsewhere, and the places that they lead to."""
         self.canonical_to: Counter[str] = Counter()
         self.alternates_to: Counter[str] = Counter()
         self.is_https = False
@@ -249,7 +251,8 @@ class HostEvidence:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it takes in memory."""
-        return 2000 + 700 * len(self.pages) + 250 * len(self.paths) * (1 + len(self._views))
+        paths = len(self.paths) * (1 + len(self._views)) + len(self.redirects)
+        return 2000 + 700 * len(self.pages) + 250 * paths
 
     def add_fetch(self, at: float) -> None:
         """Take note that a page was fetched *at* some time, after those before."""
@@ -262,6 +265,11 @@ class HostEvidence:
         """Take note that there is no page at the normalised *path*, unless there was one."""
         if path not in self.pages and len(self.missing) < MAX_PATHS:
             self.missing.add(path)
+
+    def add_redirect(self, path: str, place: str) -> None:
+        """Take note that the normalised *path* leads to a *place*, as :mod:`.redirects` has it."""
+        if len(self.redirects) < MAX_PATHS:
+            self.redirects[path] = place
 
     def add_path(self, path: str, raw: str | None = None) -> bool:
         """Take note of a known normalised *path*, *raw* in its URL; False if known or outside the sample."""
@@ -308,6 +316,7 @@ class HostEvidence:
         self.pages.clear()
         self.n_pages = 0
         self.missing.clear()
+        self.redirects.clear()
         self.canonical_to.clear()
         self.alternates_to.clear()
         self._views.clear()

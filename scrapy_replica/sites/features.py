@@ -24,10 +24,14 @@ from scrapy_replica.sites.evidence import (
     have_one_text,
     have_one_title,
 )
+from scrapy_replica.sites.redirects import lead_apart
 from scrapy_replica.sites.sketch import jaccards, numbers_in_common
 
 MAX_ALIGNED = 100
 """Aligned pages looked at; more do not change a share."""
+MIN_APART, MOST_APART = 3, 0.05
+"""URLs at equal places that lead to other places, at least, and their share of what was asked for on both hosts, above
+which these are two sites: as many as samples may be wrong."""
 MIN_TOLD = 2
 """Aligned pages that give items or state something, without which they speak neither for nor against a pair."""
 SAME_TEXT_BITS = 6
@@ -123,6 +127,17 @@ class Comparison:
         """
         told = [same for a, b in self.aligned if (same := _agree(a, b)) is not None]
         return len(told) >= MIN_TOLD and 2 * sum(told) < len(told)
+
+    @cached_property
+    def leads_apart(self) -> bool:
+        """Whether URLs at equal places lead to other places, too many of them for one site: to the shops of their own
+        countries, say.
+        """
+        mine, theirs = self.first.redirects, self.second.redirects
+        both = mine.keys() & theirs.keys() if not any(self.prefixes) else set()
+        names = self.first.name, self.second.name
+        n_apart = sum(lead_apart(mine[path], theirs[path], names) for path in both)
+        return n_apart >= MIN_APART and n_apart > MOST_APART * (len(both) + self.n_common)
 
 
 def common_known_paths(pair: Comparison) -> float:

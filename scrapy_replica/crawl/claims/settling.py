@@ -16,6 +16,7 @@ from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Action, Decision, Outcome, Reason
 from scrapy_replica.records import Page
 from scrapy_replica.sites.evidence import MIN_WORDS, SAME_PAGE_BITS, PageMark, is_said_by
+from scrapy_replica.sites.redirects import lead_apart
 
 _OF_NEWS: dict[bool | None, Outcome] = {True: Outcome.OTHER, False: Outcome.SAME, None: Outcome.UNKNOWN}
 
@@ -143,13 +144,29 @@ class Settling:
         """Settle the samples of a URL that redirects; return the claims that this refuted.
 
         One that redirects to its representative agrees: that is not asked for once more where it was fetched, and links
-        by http were never known to be the same by https. One that redirects to another known page settles nothing.
+        by http were never known to be the same by https. One that redirects elsewhere than its representative does is
+        another page; where that redirects nowhere, the page that comes tells.
         """
         refuted = []
         for sample in self._open(url_id):
             if sample.representative == self._key(location):
                 refuted += self._settle(sample, Outcome.SAME)
+            else:
+                refuted += self._compare_redirects(sample)
+        for sample in self._awaiting(self._store.urls.key_of(url_id)):
+            refuted += self._compare_redirects(sample)
         return refuted
+
+    def _compare_redirects(self, sample: Sample) -> list[Claim]:
+        """Settle a *sample* of a mirror that leads elsewhere than its representative does; return what it refuted."""
+        known = self._store.urls.known(sample.representative) if sample.representative is not None else None
+        if known is None or sample.claim.kind in {Kind.RULE, Kind.RULES}:
+            return []
+        mine, theirs = (self._store.pages.leads_to(one) for one in (sample.id, known.id))
+        hosts = self._store.urls.row(sample.id).host, self._store.urls.row(known.id).host
+        if mine is None or theirs is None or not lead_apart(mine, theirs, hosts):
+            return []
+        return self._settle(sample, Outcome.OTHER)
 
     def settle_left(self) -> list[Claim]:
         """Settle samples whose representatives were dropped after their pages had come; return what this refuted."""

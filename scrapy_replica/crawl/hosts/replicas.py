@@ -189,6 +189,11 @@ class Replicas:
             told = self.detector if self._db.is_leader else self.detector.candidates
             told.add_missing(host_of(url), path_of(url))
 
+    def note_place(self, url: str, place: str) -> None:
+        """Take note of the *place* that *url* leads to, in scope or not: on a copy it is the same."""
+        if self._config.mirrors:
+            self.detector.candidates.add_redirect(host_of(url), path_of(url), place)
+
     def add_redirect(self, url: str, location: str) -> Findings:
         """Take note that *url* leads to *location*; return what that brought to light."""
         if not self._config.mirrors or not self._db.is_leader:

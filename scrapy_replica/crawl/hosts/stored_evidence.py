@@ -43,6 +43,8 @@ class StoredEvidence:
                 evidence.add_fetch(page.fetched_at)
             elif is_absent(page.status):
                 evidence.add_missing(normal)
+                if page.leads_to is not None:
+                    evidence.add_redirect(normal, page.leads_to)
         for url in self._db.urls.leased_urls(host) + self._db.urls.waiting_urls(host, MAX_WAITING):
             urls.append(url)
             path = path_of(url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_replica.crawldb.contract import State
 
-VERSION = 23
+VERSION = 24
 """Number of this layout; a database of another number is refused."""
 
 KEYS = "host12-sha1"
@@ -82,7 +82,8 @@ CREATE TABLE pages (
     aliases TEXT,                     -- JSON: other URLs of the page on its host, by redirect or rel=canonical
     leads BLOB,                       -- 8 bytes for each place that it was the first on its host to lead to
     beside INTEGER,                   -- hash of what it says beside its main text; NULL: nothing
-    statements TEXT                   -- JSON: [source, value] of what its site says may be done with it
+    statements TEXT,                  -- JSON: [source, value] of what its site says may be done with it
+    leads_to TEXT                     -- host and path that it redirects to
 );
 CREATE TABLE items (                  -- what callbacks made of pages
     url INTEGER PRIMARY KEY,          -- urls.id
