@@ -185,3 +185,47 @@ async def test_what_the_cache_keeps_is_what_was_fetched(tmp_path):
     again = await crawl(Headings, goods, cache)
     assert again.stats["httpcache/hit"] > 200
     assert [item for item in plain.items if item not in again.items] == []
+
+
+def files(request):
+    """Some things have a file, whose notes say what it is of; the site says that by a 404. Others show themselves."""
+    path, _, query = request.url.removeprefix(SITE).partition("?")
+    if path in {"/", "/list"}:
+        page = int(query.partition("=")[2] or 0)
+        links = [(f"/thing/{number}", text(("name", number), 2)) for number in range(5 * page, 5 * page + 5)]
+        return html(path, said(("list", page)), links + [(f"/list?page={page + 1}", "next")] * (page < 39))
+    number = int(path.rpartition("/")[2])
+    if query == "dl=1" and number >= 80 and random.Random(number).random() < 0.3:
+        return 404, HTML, html("none", f"<b>{number}</b>")
+    return html(path, f"<h1>{text(('name', number), 2)}</h1>{said(number, 60)}", [(f"/thing/{number}?dl=1", "Get it")])
+
+
+class Missing(Spider):
+    """Makes items of what is not there, as the user asks for it."""
+
+    name = "missing"
+    start_urls = (f"{SITE}/",)
+    handle_httpstatus_list = (404,)
+
+    def parse(self, response):
+        if response.status == 404:
+            yield {"missing": response.css("b::text").get()}
+        yield from response.follow_all(css="a")
+
+
+class Failing(Missing):
+    """Hears of it as a failure."""
+
+    handle_httpstatus_list = ()
+
+    def parse(self, response):
+        yield from response.follow_all(css="a", errback=self.failed)
+
+    def failed(self, failure):
+        yield {"failed": failure.value.response.css("b::text").get()}
+
+
+@pytest.mark.parametrize("spider", [Missing, Failing])
+async def test_items_of_what_is_no_page(spider):
+    """A sample that was not there said nothing of what stood for it, whatever the callback made of it."""
+    assert await lost(spider, files) == []

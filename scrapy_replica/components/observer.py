@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy.http import HtmlResponse
 
 from scrapy_replica.address import host_of
 from scrapy_replica.components.extract import tree_of
+from scrapy_replica.components.items import item_hashes
 from scrapy_replica.components.pages import FORM, elements_of
 from scrapy_replica.components.payloads import callback_of
 from scrapy_replica.components.told import told_hash
@@ -114,6 +115,17 @@ class Observer:
         if self._extension.error is None:
             with self._extension.stopping("Nothing can be learnt from the items of %s", observation.page.url):
                 self._crawl.fetches.add_items(observation, items)
+
+    def add_item_of_no_page(self, response: Response, item: Any) -> None:
+        """Take note of an *item* that a callback, or an errback, made of an answer that is no page."""
+        request = response.request
+        assert request is not None
+        url_id = self._flights.of(request).url_id
+        if self._extension.error is None and url_id is not None:
+            with self._extension.stopping("Nothing can be learnt from an item of %s", response):
+                via = request.meta.get("redirect_urls", ())
+                items = item_hashes([item], response, is_crawled=self.has_crawled)
+                self._crawl.fetches.add_items_of_no_page(url_id, via, items)
 
     def follow_more(self, observation: Observation) -> bool:
         """Enter the next links of a page that has very many; tell whether there are more."""

@@ -81,7 +81,10 @@ class LateOutputMiddleware(Middleware):
         if observation is None:
             host = host_of(response.url)
             async for output in result:
-                if not isinstance(output, Request) or belongs(self._extension.crawl.scope, output, host):
+                if not isinstance(output, Request):
+                    self._extension.observer.add_item_of_no_page(response, output)
+                    yield output
+                elif belongs(self._extension.crawl.scope, output, host):
                     yield output
             flight.is_through = True
             return

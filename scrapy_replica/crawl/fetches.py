@@ -169,6 +169,17 @@ class Fetches:
                 for url_id in self._asked_by(observation.url_id):
                     self._reward(url_id)
 
+    def add_items_of_no_page(self, url_id: int, via: Sequence[str], items: Collection[int]) -> None:
+        """Take note of *items*, as hashes, that a callback made of an answer that is no page, say a 404.
+
+        What gives an item that nothing gave before stands for itself, and so do the URLs *via* which it was come by.
+        """
+        with self._store.span():
+            if self._store.items.enter(items):
+                found = self._store.urls.find([self._frontier.key(url) for url in via])
+                for one in (url_id, *(known.id for known in found.values())):
+                    self._evidence.add_news(one)
+
     def _asked_by(self, url_id: int) -> Iterator[int]:
         """Yield the page that *url_id* was found on, and those on which the callbacks began that asked for it step by
         step: a shell whose script searches by a form and then asks for what was found.

@@ -15,6 +15,7 @@ from scrapy_replica.crawl.given import KeyOf
 from scrapy_replica.crawl.observation import Observation
 from scrapy_replica.crawldb.contract import CrawlDB, Permission
 from scrapy_replica.crawldb.pages import GONE, MISSING
+from scrapy_replica.crawldb.samples import Sample
 from scrapy_replica.decision import Outcome
 from scrapy_replica.records import Novelty, Page
 
@@ -132,14 +133,23 @@ class ClaimEvidence:
         finder = self._settling.finder_of_news(url_id)
         if finder is None:
             return
-        row = self._store.urls.row(finder)
-        self._permalinks.add_led_to_news(row)
-        samples = [one for one in self._store.samples.of_url(finder) if one.outcome is not Outcome.OTHER]
-        rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
-        self._rules.add_led_to_news(row, rules)
+        self._permalinks.add_led_to_news(self._store.urls.row(finder))
+        samples = self._hold_against_rules(finder)
         is_told = is_news or any(one.claim.kind in {Kind.SCHEME, Kind.NAME} for one in samples)
         if is_told and self._store.urls.row(url_id).permission is not Permission.AS_ASKED:
             self._claims.refute(self._samples.overturn(finder))
+
+    def _hold_against_rules(self, url_id: int) -> list[Sample]:
+        """Take note that a URL is not what rules take it for; return the samples that it was and did not say so yet."""
+        samples = [one for one in self._store.samples.of_url(url_id) if one.outcome is not Outcome.OTHER]
+        rules = {int(one.claim.subject) for one in samples if one.claim.kind is Kind.RULE}
+        self._rules.add_led_to_news(self._store.urls.row(url_id), rules)
+        return samples
+
+    def add_news(self, url_id: int) -> None:
+        """Take note that an answer that is no page brought news, so that nothing stands for it."""
+        self._hold_against_rules(url_id)
+        self._claims.refute(self._samples.overturn(url_id))
 
     def add_redirect(self, url_id: int, via: Sequence[int], location: str, callback: str) -> None:
         """Take note of where a URL leads that *callback* was to get, and those that led there (ids *via*)."""
