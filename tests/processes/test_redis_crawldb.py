@@ -127,6 +127,15 @@ class TestOneLookForManyUrls:
         assert looks == [2, 2, 1]
 
 
+def test_a_commit_alone_looks_at_no_host(opened):
+    """All that wait would be sorted."""
+    db = opened()
+    enter(db, *(f"host{number}/page" for number in range(50)))
+    assert db._commit(0) == []
+    enter(db, "another/page")
+    assert len(db._commit(4)) == 4
+
+
 def test_the_next_hosts_come_with_the_commit_that_changes_them(opened):
     db = opened()
     enter(db, "a/page")

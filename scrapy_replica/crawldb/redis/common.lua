@@ -193,7 +193,7 @@ end
 -- The host of the URL to take next, and those that come next, so many at most.
 local function next_hosts(most)
     local hosts = {}
-    if not next_entry() then
+    if most == 0 or not next_entry() then
         return hosts
     end
     local best = call('ZRANGE', P .. 'ready:' .. ME, 0, most - 1)
