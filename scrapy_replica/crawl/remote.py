@@ -136,6 +136,8 @@ class RemoteUpdates:
     def _add_remote_failure(self, page: RemotePage) -> None:
         if is_absent(page.status):
             self._replicas.add_missing(page.url)
+            if (place := self._store.pages.leads_to(page.url_id)) is not None:
+                self._replicas.note_place(page.url, place)
         is_kept = self._store.pages.has_page(page.url_id)
         self._evidence.add_failure(page.url_id, page.status, is_kept=is_kept, is_own=False)
 

@@ -109,6 +109,17 @@ class TestOneJudgement:
         both.run(*SEEDS_OF.values())
         assert verdicts(second) == set()
 
+    def test_the_leader_hears_where_urls_lead_that_others_fetched(self, crawls):
+        both = crawls(mirrors())
+        leader, other = both.leader, next(one for one in both.all if not one.store.is_leader)
+        evidence = leader.crawl.replicas.detector.candidates.host("a.example")
+        url = "http://a.example/go/1"
+        url_id = other.store.urls.discover([NewUrl(url, "a.example", other.crawl.frontier.key(url))])[0][0]
+        other.crawl.fetches.observe_failure(url_id, 302, None, location="http://shop.example/1?way=2")
+        other.store.commit()
+        leader.listen()
+        assert evidence.redirects == {"go/1": "shop.example/1"}
+
     def test_what_one_asks_for_by_itself_the_other_is_led_to(self, crawls):
         """Else a page of the canonical host would not tell that a copy is not the only one that leads there."""
         first, second = crawls(mirrors()).all
