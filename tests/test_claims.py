@@ -220,6 +220,29 @@ class TestSamples:
             assert state(db, urls[1]) is State.DROPPED
         assert [one.outcome for one in db.samples.of_url(sample)] == [outcome]
 
+    @pytest.mark.parametrize("is_sample_first", [False, True])
+    @pytest.mark.parametrize(
+        ("places", "outcome"),
+        [
+            (("http://us.example/buy/7", "http://uk.example/buy/7"), Outcome.OTHER),
+            ((f"http://{CANONICAL}/us/7", f"http://{MIRROR}/uk/7"), Outcome.OTHER),
+            ((f"http://{CANONICAL}/shop/7", f"http://{MIRROR}/shop/7?way=2"), None),
+            (("http://us.example/buy/7", "http://us.example/buy/7"), None),
+        ],
+    )
+    def test_one_that_leads_elsewhere_than_its_representative_is_another_page(
+        self, db, places, outcome, is_sample_first
+    ):
+        """It waited for ever, as no page is at either URL, and counted as one that agrees."""
+        urls = f"http://{CANONICAL}/go/7", f"http://{MIRROR}/go/7"
+        crawl, (kept, sample) = crawl_on(db), enter(db, *urls)
+        hold(db, crawl)
+        crawl.samples.enter(sample, urls[1], crawl.policy.decide(urls[1], MIRROR))
+        told = [(kept, places[0]), (sample, places[1])]
+        for url_id, place in reversed(told) if is_sample_first else told:
+            crawl.fetches.observe_failure(url_id, 302, None, location=place)
+        assert [one.outcome for one in db.samples.of_url(sample)] == [outcome]
+
     @pytest.mark.parametrize(("to", "outcome"), [("1.html", Outcome.SAME), ("2.html", None), ("3.html", None)])
     def test_one_that_leads_to_its_representative_is_that_page(self, db, to, outcome):
         """Nobody asks for it once more, so no page came of it: links by http never were those by https."""

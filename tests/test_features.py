@@ -78,6 +78,12 @@ class TestLeadsApart:
         same = [f"x.example/{number}" for number in range(60)]
         assert not self.pair([*same, "x.example/a", "x.example/b", "x.example/c"], [*same, "y/a", "y/b", "y/c"])
 
+    def test_a_page_that_comes_in_place_of_a_redirect_ends_it(self):
+        host = evidence("a.example", A[:1])
+        host.add_redirect("go/1", "x.example/1")
+        host.add_page("go/1", mark_of(A[0]))
+        assert not host.redirects
+
     def test_below_prefixes_nothing_is_told(self):
         assert not self.pair(["x.example/1"] * 3, ["y.example/1"] * 3, prefixes=("", "m"))
 

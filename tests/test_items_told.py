@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from hashlib import md5
 
 import pytest
 from scrapy import Spider
-from web import HTML, REPLICA, crawl, text
+from web import HTML, REPLICA, crawl, redirect, text
 
 pytestmark = pytest.mark.asyncio
 
@@ -187,15 +188,18 @@ async def test_what_the_cache_keeps_is_what_was_fetched(tmp_path):
     assert [item for item in plain.items if item not in again.items] == []
 
 
-def files(request):
-    """Some things have a file, whose notes say what it is of; the site says that by a 404. Others show themselves."""
+def files(request, *, is_led):
+    """Some things have no file, which the site says by a 404, to which it may lead. Others show themselves."""
     path, _, query = request.url.removeprefix(SITE).partition("?")
     if path in {"/", "/list"}:
         page = int(query.partition("=")[2] or 0)
         links = [(f"/thing/{number}", text(("name", number), 2)) for number in range(5 * page, 5 * page + 5)]
         return html(path, said(("list", page)), links + [(f"/list?page={page + 1}", "next")] * (page < 39))
     number = int(path.rpartition("/")[2])
-    if query == "dl=1" and number >= 80 and random.Random(number).random() < 0.3:
+    has_none = query == "dl=1" and number >= 80 and random.Random(number).random() < 0.3
+    if has_none and is_led:
+        return redirect(f"/gone/{number}")
+    if has_none or path.startswith("/gone/"):
         return 404, HTML, html("none", f"<b>{number}</b>")
     return html(path, f"<h1>{text(('name', number), 2)}</h1>{said(number, 60)}", [(f"/thing/{number}?dl=1", "Get it")])
 
@@ -225,7 +229,8 @@ class Failing(Missing):
         yield {"failed": failure.value.response.css("b::text").get()}
 
 
+@pytest.mark.parametrize("is_led", [False, True])
 @pytest.mark.parametrize("spider", [Missing, Failing])
-async def test_items_of_what_is_no_page(spider):
+async def test_items_of_what_is_no_page(spider, is_led):
     """A sample that was not there said nothing of what stood for it, whatever the callback made of it."""
-    assert await lost(spider, files) == []
+    assert await lost(spider, partial(files, is_led=is_led)) == []

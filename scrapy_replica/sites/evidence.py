@@ -294,6 +294,7 @@ class HostEvidence:
         """Take note of the fetched page at the normalised *path*; a second fetch replaces the first."""
         self.n_pages += path not in self.pages
         self.missing.discard(path)
+        self.redirects.pop(path, None)
         if len(self.pages) >= MAX_PAGES and path not in self.pages:
             return
         self._put(path, mark)

@@ -187,6 +187,7 @@ class RedisCrawlDB(SqliteCrawlDB):
         :return: what that is; ``None`` if nothing.
         """
         self.commit()
+        self.urls.expected.clear()
         with understanding(self._server.address):
             beat = read(self._call("beat", str(int(self._is_idle)), self._log.seen))
             seq, leads, self.urls.waiting, self.are_all_idle, is_other_idle, is_other_bare, self.is_over = beat

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 LOOKED_AT = 4
 """Hosts that are looked at together: a page then takes two looks, and 5 with one host."""
 
-MAX_EXPECTED = 10_000
-"""Keys that were asked about ahead, 100 bytes each; then all are forgotten."""
-
 GIVEN_AT_ONCE = 200
 """Slots that are offered to others in one turn."""
 
@@ -114,8 +111,9 @@ class RedisUrlTable(UrlTable):
         self._records = records
         self._ids: list[int] = []
         """Ids of the URLs to be entered next that have none yet, the first of them last."""
-        self._expected: dict[int, int] = {}
-        """Keys of URLs that nobody had entered when they were asked for ahead, and their ids."""
+        self.expected: dict[int, int] = {}
+        """Keys of URLs that were asked about ahead since this process listened last, and that nobody had -> their ids.
+        A server that comes back may have lost which ids it gave."""
         self.in_flight: dict[int, str] = {}
         """Id of each URL that this process fetches -> its slot."""
         self._owned: dict[str, None] = {}
@@ -149,7 +147,7 @@ class RedisUrlTable(UrlTable):
         """Take over the rows of *urls* that others entered, and ids for those that nobody did."""
         asked = [url for url in urls if url.key not in known]
         keys = list(dict.fromkeys((url.key, place if url.key is None else 0) for place, url in enumerate(asked)))
-        expected = {key: self._expected.pop(key) for key, _ in keys if key in self._expected}
+        expected = {key: self.expected.pop(key) for key, _ in keys if key in self.expected}
         looked_up = iter(self._look([key for key, _ in keys if key not in expected]))
         found = [(expected[key], None) if key in expected else next(looked_up) for key, _ in keys]
         self._ids = [url_id for url_id, row in reversed(found) if row is None]
@@ -171,11 +169,9 @@ class RedisUrlTable(UrlTable):
 
         Who enters one meanwhile does so under the same id, and the next commit holds the two rows against each other.
         """
-        asked = [*(set(keys) - self.find(keys).keys() - self._expected.keys())]
-        if len(self._expected) + len(asked) > MAX_EXPECTED:  # some never came
-            self._expected.clear()
+        asked = [*(set(keys) - self.find(keys).keys() - self.expected.keys())]
         found = zip(asked, self._look(asked), strict=True)
-        self._expected.update({key: url_id for key, (url_id, row) in found if row is None})
+        self.expected.update({key: url_id for key, (url_id, row) in found if row is None})
 
     def _unpacked(self, url_id: int, record: bytes) -> UrlColumns:
         with self._records.understanding():
